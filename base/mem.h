@@ -1,0 +1,17 @@
+/* mem.h - the heap, counted.
+ *
+ * Allocation does not fail here: when the system has no memory, fail_memory() is called (base.h).
+ * What may be refused is refused earlier, at the door, by budgets.
+ */
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include "base/base.h"
+
+void *mem_alloc(size_t size);  /* not zeroed; freed by mem_free */
+void *mem_zalloc(size_t size); /* zeroed */
+void *mem_resize(void *, size_t size);
+void mem_free(void *); /* NULL is fine */
+
+/* How often mem_alloc, mem_zalloc and mem_resize were called by this thread since it started.
+ * Benchmarks divide its growth by requests. */
+uint64_t mem_calls(void);

@@ -1,0 +1,29 @@
+/* comparable.h - clustering values as bytes that memcmp orders as Cassandra orders the values.
+ *
+ *     key of a row    ( 0x40 component ) ... 0x38
+ *     bounds          prefix 0x20: below every key with that prefix
+ *                     prefix 0x60: above every key with that prefix
+ *
+ * A component of a reversed column has all its bytes inverted.  Components are prefix-free, so a
+ * concatenation compares column by column.  A bound never equals a key: a slice is just two byte
+ * strings, and there are no inclusive flags.  These bytes live in memory and in requests between
+ * nodes of one version; files keep Cassandra's own form.
+ */
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include "model/schema.h"
+
+/* Appends the component of one value (with its 0x40); an empty value of a type that allows it sorts
+ * first (last when reversed). */
+void comparable_component(const struct type *, bool is_reversed, struct bytes value,
+                          struct buf *out);
+/* Appends the whole key of a row: `values` are clustering_count raw values. */
+void comparable_key(const struct table *, const struct bytes *values, struct buf *out);
+/* Appends the bound below / above everything that begins with these first `count` values. */
+void comparable_below(const struct table *, const struct bytes *values, size_t count,
+                      struct buf *out);
+void comparable_above(const struct table *, const struct bytes *values, size_t count,
+                      struct buf *out);
+
+/* Where a partition stands on the ring: token (sign flipped, big-endian), then its raw key. */
+void comparable_partition(int64_t token, struct bytes key, struct buf *out);

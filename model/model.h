@@ -1,0 +1,21 @@
+/* model.h - the facade of model/: what a table is and what a row is.  Pure: no disk, no network, no
+ * CQL text; owns nothing outside arenas.
+ *
+ *     type.h        types and their values
+ *     schema.h      columns, tables, keyspaces, the catalog, changes to it
+ *     comparable.h  clustering keys that memcmp orders
+ *     row.h         cells, rows, deletions; who wins; partition keys and tokens
+ *     mutation.h    a change to one partition, as bytes
+ *     read.h        what is asked, how rows come out, how answers merge
+ *
+ * Limits: static columns, range tombstones and multi-cell collections have their place in the
+ * format of rows but are not made yet.
+ */
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include "model/comparable.h"
+#include "model/mutation.h"
+#include "model/read.h"
+#include "model/row.h"
+#include "model/schema.h"
+#include "model/type.h"

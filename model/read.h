@@ -1,0 +1,74 @@
+/* read.h - what is asked of replicas, how rows come out, and how answers merge.
+ *
+ * A read goes to one partition or over a range of tokens, in token order, then in clustering order
+ * (or against it).  It ends at its limits and says whether more may follow and from where, so every
+ * read can be continued: paging, short answers and scans over many ranges are one mechanism.
+ */
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include "model/row.h"
+
+struct slice { /* between two bounds of comparable.h; an empty one is open */
+    struct bytes low, high;
+};
+struct position { /* just behind a row; row_key empty: behind the whole partition */
+    bool is_set;
+    int64_t token;
+    struct bytes key, row_key;
+};
+struct read {
+    struct uuid table;
+    uint64_t epoch;
+    bool is_range;
+    struct bytes key;    /* one partition */
+    int64_t token;       /* of key */
+    int64_t after, upto; /* a range: after < token <= upto; INT64_MIN, INT64_MAX: the whole ring */
+    size_t slices_count; /* 0: whole partitions; else disjoint, in clustering order */
+    struct slice *slices;
+    bool is_reversed;
+    struct position from;   /* go on behind this */
+    uint32_t rows_limit;    /* live rows, > 0 */
+    uint32_t bytes_limit;   /* of encoded rows; at least one row comes whatever its size; > 0 */
+    size_t columns_count;   /* 0: all; else values of other columns are left out (their cells are
+                               there with empty values, since they keep rows alive) */
+    uint32_t *columns;      /* numbers, ascending */
+    int64_t now_seconds;
+};
+enum { READ_SLICES_MAX = 4096 };
+
+void read_encode(const struct read *, struct buf *out);
+/* Arrays in the arena, bytes borrowed.  ERR_CORRUPT. */
+enum err read_decode(struct bytes, struct arena *, struct read *out);
+
+/* Where rows go.  partition() is called before the first row of each partition (also when it has
+ * only a deletion); dead rows come too, with what keeps them dead.  What they are given lasts for
+ * the call. */
+struct read_sink {
+    void (*partition)(struct read_sink *, struct bytes key, int64_t token, struct deletion);
+    void (*row)(struct read_sink *, const struct row *, bool is_live);
+};
+struct read_outcome {
+    bool has_more; /* a limit was reached: continue from `last` */
+    struct position last; /* bytes in the arena that the call was given */
+    uint32_t rows_count;  /* live ones */
+    uint32_t dead_count;  /* rows that were only tombstones */
+};
+
+/* An answer as bytes: has_more, last, then partitions and rows.  A writer is a sink; finish with
+ * result_end. */
+struct result_writer {
+    struct read_sink sink;
+    struct buf *out;
+    const struct read *read;
+    size_t rows_at;   /* for the implementation */
+    uint32_t rows, partitions;
+};
+void result_begin(struct result_writer *, const struct read *, struct buf *out);
+void result_end(struct result_writer *, const struct read_outcome *);
+
+/* Merges up to 16 encoded answers of the same read (from replicas: same rows, reconciled; from
+ * shards: different rows, interleaved) into the sink, up to the read's limits, and never beyond
+ * what every answer covers.  ERR_CORRUPT names which in *bad when not NULL. */
+enum err result_merge(const struct table *, const struct read *, const struct bytes *answers,
+                      size_t answers_count, struct arena *, struct read_sink *,
+                      struct read_outcome *out, size_t *bad);

@@ -1,0 +1,113 @@
+/* schema.h - keyspaces, tables, columns; the catalog that holds them; the changes that make it.
+ *
+ * A catalog is a shard's own.  It comes about only by applying the same encoded changes in the same
+ * order, so every shard of every node has the same one at the same epoch.  A table is immutable and
+ * counted: a prepared plan keeps its table alive after a DROP.
+ */
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include "base/map.h"
+#include "base/uuid.h"
+#include "model/type.h"
+
+enum { NAME_BYTES_MAX = 48, COLUMNS_MAX = 2000, KEY_COLUMNS_MAX = 32 };
+
+enum column_kind { COLUMN_PARTITION, COLUMN_CLUSTERING, COLUMN_STATIC, COLUMN_REGULAR };
+
+struct column {
+    const char *name;
+    const struct type *type;
+    enum column_kind kind;
+    uint32_t number;   /* assigned once in the table, never reused: names the column in mutations */
+    uint16_t position; /* within partition or clustering columns; else 0 */
+    bool is_reversed;  /* clustering order DESC */
+};
+
+struct option {
+    const char *name;
+    const char *value; /* scalar as text; NULL: a map in pairs */
+    size_t pairs_count;
+    const char **pairs; /* key, value, key, value */
+};
+
+struct table {
+    unsigned refs;
+    struct arena arena; /* everything below lives here */
+    struct uuid id;
+    uint64_t epoch; /* of the change that made it */
+    const char *keyspace, *name;
+    bool is_virtual; /* system tables: made by the node, not in the catalog's changes */
+    size_t columns_count, partition_count, clustering_count;
+    struct column *columns; /* SELECT * order: partition, clustering, then the others by name */
+    size_t options_count;
+    struct option *options; /* those that were given, sorted by name */
+};
+
+enum replication { REPLICATION_SIMPLE, REPLICATION_TOPOLOGY, REPLICATION_LOCAL };
+struct datacenter_factor {
+    const char *name;
+    unsigned factor;
+};
+struct keyspace {
+    struct arena arena;
+    const char *name;
+    enum replication replication;
+    unsigned factor; /* SIMPLE */
+    size_t datacenters_count;
+    struct datacenter_factor *datacenters; /* TOPOLOGY, sorted by name */
+    bool is_durable;
+    bool is_system; /* not user-modifiable */
+    struct map tables; /* by name: struct table, one reference each */
+};
+
+struct catalog {
+    uint64_t epoch;       /* of the last change applied */
+    struct uuid version;  /* system.local's schema_version: a digest of all changes so far */
+    struct map keyspaces; /* by name */
+    struct map tables;    /* by id */
+};
+
+void catalog_init(struct catalog *);
+void catalog_deinit(struct catalog *);
+struct keyspace *catalog_keyspace(const struct catalog *, const char *name);
+/* NULL when absent. */
+struct table *catalog_table(const struct catalog *, const char *keyspace, const char *name);
+struct table *catalog_table_by_id(const struct catalog *, const struct uuid *);
+/* Adds a virtual or system table (and its keyspace when absent, LOCAL, system); takes the reference. */
+void catalog_add_system(struct catalog *, struct table *taken);
+
+struct table *table_new(void); /* one reference, empty arena */
+void table_ref(struct table *);
+void table_unref(struct table **);
+const struct column *table_column(const struct table *, struct bytes name); /* NULL when absent */
+const struct column *table_column_by_number(const struct table *, uint32_t number);
+static inline const struct column *table_partition(const struct table *t, size_t i)
+{
+    return &t->columns[i];
+}
+static inline const struct column *table_clustering(const struct table *t, size_t i)
+{
+    return &t->columns[t->partition_count + i];
+}
+
+enum change_kind {
+    CHANGE_CREATE_KEYSPACE = 1,
+    CHANGE_DROP_KEYSPACE,
+    CHANGE_CREATE_TABLE,
+    CHANGE_DROP_TABLE,
+};
+/* One change as a statement makes it; `keyspace` and `table` point into the maker's arena (only
+ * what the kind needs is set; for drops the names, and the table's id). */
+struct schema_change {
+    enum change_kind kind;
+    struct keyspace *keyspace; /* CREATE: whole; else name only */
+    struct table *table;       /* CREATE: whole; DROP: keyspace, name, id */
+};
+void change_encode(const struct schema_change *, struct buf *out);
+enum err change_decode(struct bytes, struct arena *, struct schema_change *out);
+/* Applies encoded bytes at `epoch` (== catalog epoch + 1).  ERR_CORRUPT: not a change; ERR_EXISTS,
+ * ERR_NOT_FOUND: it does not fit the catalog, which then has the new epoch and nothing else
+ * changed.  So every node reaches the same state whatever was appended. */
+enum err catalog_apply(struct catalog *, uint64_t epoch, struct bytes change);
+/* An epoch that changes no schema (a birth, a member). */
+void catalog_advance(struct catalog *, uint64_t epoch);

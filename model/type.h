@@ -1,0 +1,80 @@
+/* type.h - CQL types: what they are called, which bytes are values of them, how values compare.
+ *
+ * Kinds carry the protocol's option ids (facts: protocol 3.1).  A struct type is immutable and lives
+ * in the arena of whoever made it; native types are static.
+ */
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include "base/arena.h"
+#include "base/buf.h"
+
+/* X(kind, option id, CQL name, fixed value size or 0, Java class under ...db.marshal) */
+#define TYPE_NATIVE_LIST(X)                             \
+    X(ASCII, 0x01, "ascii", 0, "AsciiType")             \
+    X(BIGINT, 0x02, "bigint", 8, "LongType")            \
+    X(BLOB, 0x03, "blob", 0, "BytesType")               \
+    X(BOOLEAN, 0x04, "boolean", 1, "BooleanType")       \
+    X(COUNTER, 0x05, "counter", 8, "CounterColumnType") \
+    X(DECIMAL, 0x06, "decimal", 0, "DecimalType")       \
+    X(DOUBLE, 0x07, "double", 8, "DoubleType")          \
+    X(FLOAT, 0x08, "float", 4, "FloatType")             \
+    X(INT, 0x09, "int", 4, "Int32Type")                 \
+    X(TIMESTAMP, 0x0B, "timestamp", 8, "TimestampType") \
+    X(UUID, 0x0C, "uuid", 16, "UUIDType")               \
+    X(TEXT, 0x0D, "text", 0, "UTF8Type")                \
+    X(VARINT, 0x0E, "varint", 0, "IntegerType")         \
+    X(TIMEUUID, 0x0F, "timeuuid", 16, "TimeUUIDType")   \
+    X(INET, 0x10, "inet", 0, "InetAddressType")         \
+    X(DATE, 0x11, "date", 4, "SimpleDateType")          \
+    X(TIME, 0x12, "time", 8, "TimeType")                \
+    X(SMALLINT, 0x13, "smallint", 2, "ShortType")       \
+    X(TINYINT, 0x14, "tinyint", 1, "ByteType")          \
+    X(DURATION, 0x15, "duration", 0, "DurationType")
+
+enum type_kind {
+    TYPE_CUSTOM = 0x00,
+#define X(kind, id, name, size, java) TYPE_##kind = id,
+    TYPE_NATIVE_LIST(X)
+#undef X
+    TYPE_LIST = 0x20,
+    TYPE_MAP = 0x21,
+    TYPE_SET = 0x22,
+    TYPE_UDT = 0x30,
+    TYPE_TUPLE = 0x31,
+    TYPE_VECTOR = 0x40, /* CUSTOM on the wire */
+};
+
+struct type {
+    enum type_kind kind;
+    bool is_frozen;           /* of list, map, set, UDT; tuples and vectors always are */
+    uint32_t dimension;       /* of a vector */
+    size_t parts_count;       /* list, set, vector 1; map 2; tuple, UDT n */
+    const struct type **parts;
+    const char *keyspace, *name; /* of a UDT; name of a custom class */
+    const char **fields;         /* of a UDT: parts_count names */
+};
+
+/* The static native type of a kind; NULL for the others. */
+const struct type *type_native(enum type_kind);
+/* By CQL name, "varchar" included; NULL when there is none. */
+const struct type *type_by_name(struct bytes name);
+bool type_is_native(const struct type *);
+bool type_equal(const struct type *, const struct type *);
+/* Fixed size of a value in bytes, 0 when it varies. */
+size_t type_fixed_bytes(const struct type *);
+
+/* CQL text as system_schema writes it: `map<text, int>`, `frozen<list<int>>` (facts: 5.4). */
+void type_print(const struct type *, struct buf *out);
+/* The way back, nested up to 16 deep; UDTs are not known here: ERR_INVALID. */
+enum err type_parse(struct arena *, struct bytes text, const struct type **out);
+
+/* Are these bytes a value of the type?  ERR_INVALID when not.  Empty bytes are accepted where
+ * Cassandra accepts them (facts: 3.1 at the end). */
+enum err type_validate(const struct type *, struct bytes value);
+/* Cassandra's order of values of a native type: negative, 0, positive. */
+int type_compare(const struct type *, struct bytes a, struct bytes b);
+/* For people and for cells in tables and CSV: as cqlsh would print it, without quotes. */
+void type_print_value(const struct type *, struct bytes value, struct buf *out);
+/* The way back for native types: the text of a literal without quotes (`load`, CSV, cql literals).
+ * ERR_INVALID when the text is none. */
+enum err type_parse_value(const struct type *, struct bytes text, struct buf *out);

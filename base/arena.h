@@ -11,7 +11,7 @@ struct arena_block;
 
 struct arena {
     struct arena_block *blocks; /* newest first; the oldest one is kept by a reset */
-    uint8_t *at, *end;          /* free room in the newest block */
+    uint8_t *at, *end;          /* free room in the newest ordinary block */
     size_t block_bytes;         /* size of an ordinary block */
     size_t used_bytes;          /* handed out since the last reset, padding included */
 };
@@ -25,6 +25,9 @@ void arena_deinit(struct arena *);
 /* Aligned to 16 bytes.  Never NULL; size 0 gives a pointer that must not be used. */
 void *arena_alloc(struct arena *, size_t size);
 void *arena_zalloc(struct arena *, size_t size);
+/* Makes the piece of `size` bytes longer by `more` where it stands, if it is the newest one and its
+ * block has the room; false, and nothing has changed, if not. */
+bool arena_extend(struct arena *, void *piece, size_t size, size_t more);
 /* A copy that lives in the arena; the text form ends with a zero (not counted in size). */
 struct bytes arena_copy(struct arena *, struct bytes);
 char *arena_text(struct arena *, struct bytes);

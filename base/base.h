@@ -38,7 +38,7 @@ _Noreturn void fail_memory(size_t size);
 
 #define owner_of(ptr, type, field) ((type *)((char *)(ptr)-offsetof(type, field)))
 #define array_count(a) (sizeof(a) / sizeof((a)[0]))
-#define printf_like(format, first) __attribute__((format(printf, format, first)))
+#define printf_like(at, first) __attribute__((format(printf, at, first)))
 
 /* Borrowed bytes; whoever hands them out says how long they last.  data may be NULL when size is 0.
  */

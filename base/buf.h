@@ -107,7 +107,8 @@ static inline struct bytes cursor_bytes(struct cursor *c, size_t n)
         return (struct bytes){ 0 };
     }
     struct bytes b = { c->at, n };
-    c->at += n;
+    if (n)
+        c->at += n;
     return b;
 }
 static inline uint8_t cursor_u8(struct cursor *c)

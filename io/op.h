@@ -40,11 +40,18 @@ struct op_state {
 #define TO(s) (1u << (s))
 enum { OP_ENDED = 31 };
 
+struct log_outlet;
+
 /* The ops of one shard that are ready to take a step.  Background ops run one slice per turn. */
 struct ops {
     struct list ready, background;
+    struct list later; /* yielded in the foreground: ready again from the next ops_run on */
     void (*trace)(struct ops *, const struct op *, const char *from, const char *to);
     uint64_t started_count, ended_count;
+    struct op *running;      /* whose step runs now, or NULL */
+    uint64_t steps_count;    /* taken; a change tells a world that another step has begun */
+    struct log_outlet *log;  /* where this shard's log lines go, or NULL (log.c) */
+    uint64_t unlogged_count; /* lines that went nowhere (log.c) */
 };
 
 struct op {
@@ -64,6 +71,9 @@ void ops_init(struct ops *);
 /* Runs every ready foreground op until none is ready, then one slice of one background op.
  * Returns whether any step ran. */
 bool ops_run(struct ops *);
+/* The same without the background slice and without what yielded: for a loop that has noted more
+ * completions but has not polled its sockets since. */
+bool ops_run_ready(struct ops *);
 /* Nothing is ready: the loop may sleep. */
 bool ops_idle(const struct ops *);
 

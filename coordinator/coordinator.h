@@ -1,0 +1,100 @@
+/* coordinator.h - carries out a request on the replicas and answers at its consistency level.
+ *
+ *     write.c   one mutation to all replicas; acks count up to the level; then it lingers
+ *     read.c    one partition: as many replicas as the level needs, whole rows, merged; a short
+ *               answer is continued until the limit is met or nothing is left
+ *     scan.c    a range of tokens: one ring range after the other until the limit is met
+ *
+ * The facade of coordinator/.  One struct coordinator a shard.  It knows replicas by number and
+ * speaks to the local one through a slot that the node fills, to the others through cluster/.
+ *
+ * Honest answers: ERR_UNAVAILABLE means that nothing was sent; ERR_WRITE_TIMEOUT and
+ * ERR_READ_TIMEOUT say how many were received and required; a failure names how many failed.
+ * A replica's acknowledgement is counted once, whatever is repeated.
+ */
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include "cluster/cluster.h"
+#include "io/io.h"
+#include "model/model.h"
+
+/* The same numbers as the protocol's (facts: protocol 2.2). */
+enum level {
+    LEVEL_ANY = 0, LEVEL_ONE = 1, LEVEL_TWO = 2, LEVEL_THREE = 3, LEVEL_QUORUM = 4, LEVEL_ALL = 5,
+    LEVEL_LOCAL_QUORUM = 6, LEVEL_EACH_QUORUM = 7, LEVEL_SERIAL = 8, LEVEL_LOCAL_SERIAL = 9,
+    LEVEL_LOCAL_ONE = 10
+};
+
+struct coordinator;
+
+/* The local replica, as the node fills it in.  Each works for any token of this node: the node
+ * crosses to the shard that owns it. */
+struct replica_slot {
+    void *context;
+    /* Durable and visible: OK, else why not.  `mutation` is borrowed until completion. */
+    void (*apply)(void *context, struct io_req *, struct op *, int64_t token, struct bytes mutation,
+                  uint64_t deadline_ns);
+    /* An encoded result (model/read.h) into *answer, in the arena. */
+    void (*read)(void *context, struct io_req *, struct op *, const struct read *, struct arena *,
+                 struct bytes *answer, uint64_t deadline_ns);
+    /* Inline, for a token of this very shard: ERR_WOULD_WAIT when it cannot. */
+    enum err (*read_now)(void *context, const struct read *, struct arena *, struct read_sink *,
+                         struct read_outcome *);
+};
+struct coordinator_options {
+    struct io *io;
+    struct cluster *cluster;
+    struct replica_slot replica;
+    uint64_t requests_bytes_max; /* of requests in flight here */
+};
+struct coordinator *coordinator_new(const struct coordinator_options *);
+/* All its ops must have ended (coordinator_stop, then wait for coordinator_idle). */
+void coordinator_free(struct coordinator **);
+void coordinator_stop(struct coordinator *);
+bool coordinator_idle(const struct coordinator *);
+
+/* How it went, for the client. */
+struct coordinator_outcome {
+    unsigned required, alive, received, failed; /* replicas */
+    unsigned missing; /* ERR_UNAVAILABLE: the first dead one's node number */
+    bool has_data;
+};
+
+struct coordinator_write {
+    const struct keyspace *keyspace;
+    enum level level;
+    int64_t token;
+    struct bytes mutation; /* copied inside the call */
+    uint64_t deadline_ns;
+};
+/* Completes at the level, or when it is out of reach, or at the deadline.  Then the write lingers in
+ * the coordinator's hands until all replicas have answered or timed out. */
+void coordinator_write(struct coordinator *, struct io_req *, struct op *,
+                       const struct coordinator_write *, struct coordinator_outcome *);
+
+struct coordinator_read {
+    const struct keyspace *keyspace;
+    const struct table *table; /* borrowed until completion, as is `read` */
+    enum level level;
+    const struct read *read;
+    uint64_t deadline_ns;
+    struct arena *arena;    /* for answers and the outcome's position */
+    struct read_sink *sink; /* fed when everything needed is there: all in one step */
+};
+/* One partition or a range; feeds the sink with merged rows, fills the outcome. */
+void coordinator_read(struct coordinator *, struct io_req *, struct op *,
+                      const struct coordinator_read *, struct read_outcome *,
+                      struct coordinator_outcome *);
+/* The same, inline, when the level is ONE or LOCAL_ONE, this node is a replica, this shard owns the
+ * token and nothing has to wait; else ERR_WOULD_WAIT and nothing has happened. */
+enum err coordinator_read_now(struct coordinator *, const struct coordinator_read *,
+                              struct read_outcome *);
+
+/* How many replicas a level needs; 0 when the level cannot be used for that. */
+unsigned level_required(enum level, const struct ring *, const struct keyspace *, bool is_write);
+
+struct coordinator_counts {
+    uint64_t writes, reads, scans, local_reads, unavailable, timeouts, failures, late_acks;
+    uint64_t in_flight;
+};
+void coordinator_counts(const struct coordinator *, struct coordinator_counts *out);

@@ -9,12 +9,15 @@
 #include <stdlib.h>
 
 static _Thread_local uint64_t calls;
+static _Thread_local const struct mem_watch *watch;
 
 static void *had(void *memory, size_t size)
 {
     calls++;
     if (!memory)
         fail_memory(size);
+    if (watch)
+        watch->taken(memory);
     return memory;
 }
 
@@ -22,8 +25,25 @@ void *mem_alloc(size_t size) { return had(malloc(size ? size : 1), size); }
 
 void *mem_zalloc(size_t size) { return had(calloc(1, size ? size : 1), size); }
 
-void *mem_resize(void *memory, size_t size) { return had(realloc(memory, size ? size : 1), size); }
+void *mem_resize(void *memory, size_t size)
+{
+    if (watch && memory)
+        watch->freed(memory);
+    return had(realloc(memory, size ? size : 1), size);
+}
 
-void mem_free(void *memory) { free(memory); }
+void mem_free(void *memory)
+{
+    if (watch && memory)
+        watch->freed(memory);
+    free(memory);
+}
+
+const struct mem_watch *mem_watch(const struct mem_watch *next)
+{
+    const struct mem_watch *before = watch;
+    watch = next;
+    return before;
+}
 
 uint64_t mem_calls(void) { return calls; }

@@ -15,3 +15,12 @@ void mem_free(void *); /* NULL is fine */
 /* How often mem_alloc, mem_zalloc and mem_resize were called by this thread since it started.
  * Benchmarks divide its growth by requests. */
 uint64_t mem_calls(void);
+
+/* For the simulator, which frees what a killed node had taken: while a watch is set on this thread,
+ * it is told of every block that is taken and of every block that is freed.  Returns the watch that
+ * was set before; NULL takes it off. */
+struct mem_watch {
+    void (*taken)(void *block);
+    void (*freed)(void *block);
+};
+const struct mem_watch *mem_watch(const struct mem_watch *);

@@ -1,0 +1,51 @@
+/* shard.h - one core's share of a node: what its sessions, replica and system tables reach.
+ *
+ * Private to node/.  Everything here belongs to one thread; other shards are reached by mail.
+ */
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include "base/histogram.h"
+#include "cluster/cluster.h"
+#include "coordinator/coordinator.h"
+#include "cql/cql.h"
+#include "io/log.h"
+#include "node/node.h"
+#include "node/plan.h"
+#include "node/prepared.h"
+#include "store/store.h"
+
+struct shard_counts {
+    uint64_t requests, requests_inline, errors, connections, connections_total, refused_connections;
+    uint64_t protocol_errors, overloaded, events;
+    struct histogram read_ns, write_ns;
+};
+
+struct shard {
+    struct io *io;
+    struct node_process *process;
+    const struct config *config;
+    struct memory_plan plan; /* this shard's share */
+    struct catalog catalog;
+    struct cluster *cluster;
+    struct store *store; /* NULL until it has been replayed */
+    struct coordinator *coordinator;
+    struct prepared prepared;
+    struct list sessions; /* struct session.link */
+    struct list parked;   /* requests of other nodes that came before the store was open */
+    struct list idle_requests; /* struct request, for reuse */
+    bool is_serving, is_stopping;
+    uint64_t large_bytes;   /* reserved by frames above 1 MiB that are being read */
+    int64_t last_timestamp; /* microseconds: the newest one given to a write */
+    uint64_t native_port_in_use;
+    int64_t started_wall_us;
+    struct arena scratch; /* of one inline request; reset after it */
+    struct shard_counts counts;
+    struct life *life; /* start.c */
+    struct admin *admin; /* shard 0 */
+    struct log *log;     /* shard 0's, attached by all */
+};
+
+static inline struct shard *shard_of(struct io *io) { return io_context(io); }
+/* A timestamp for a write: max(wall clock, the last one + 1), microseconds. */
+int64_t shard_timestamp(struct shard *);
+static inline int64_t shard_now_seconds(struct shard *s) { return io_wall(s->io) / 1000000; }

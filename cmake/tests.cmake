@@ -1,13 +1,19 @@
 # One program and one ctest entry per suite.  A suite lives in tests/unit/<module>/test_<noun>.c and
 # is linked with that module and the simulated world; tests/unit/io_uv/ is linked with the real one.
+# Its target is test_<module>_<noun>, since two modules may have a file of the same noun.
 pkg_check_modules(CHECK REQUIRED IMPORTED_TARGET check)
+pkg_check_modules(MURMUR REQUIRED IMPORTED_TARGET libmurmurhash)
 find_package(Threads REQUIRED)
 
 # suite(LABEL FILE LIBS...)
+set(fail_answer fail_server)
 function(suite label file)
-  get_filename_component(name ${file} NAME_WE)
+  get_filename_component(noun ${file} NAME_WE)
+  get_filename_component(module ${file} DIRECTORY)
+  get_filename_component(module ${module} NAME)
+  string(REPLACE test_ test_${module}_ name ${noun})
   add_executable(${name} ${file})
-  target_link_libraries(${name} PRIVATE ${ARGN} fail_server rules PkgConfig::CHECK)
+  target_link_libraries(${name} PRIVATE ${ARGN} ${fail_answer} rules PkgConfig::CHECK)
   set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests)
   add_test(NAME ${name} COMMAND ${name})
   set_tests_properties(${name} PROPERTIES LABELS ${label} TIMEOUT 300
@@ -20,6 +26,10 @@ foreach(module base model wire config cql driver)
     suite(unit ${file} ${module})
   endforeach()
 endforeach()
+target_link_libraries(test_base_murmur PRIVATE PkgConfig::MURMUR) # the oracle
+set(fail_answer fail_driver)
+suite(unit tests/unit/base_driver/test_fail.c base)
+set(fail_answer fail_server)
 foreach(module io store compaction cluster coordinator node)
   file(GLOB files CONFIGURE_DEPENDS tests/unit/${module}/test_*.c)
   foreach(file ${files})

@@ -52,7 +52,7 @@ void calendar_print_millis(int64_t millis, char out[40])
 {
     enum { DAY_MILLIS = 24 * 60 * 60 * 1000 };
     int64_t days = floor_div(millis, DAY_MILLIS);
-    unsigned rest = (unsigned)(millis - days * DAY_MILLIS);
+    unsigned rest = (unsigned)(millis % DAY_MILLIS + (millis % DAY_MILLIS < 0 ? DAY_MILLIS : 0));
     struct date date = calendar_date(days);
     unsigned seconds = rest / 1000;
     int size = snprintf(out, 40, "%s%04u-%02u-%02uT%02u:%02u:%02u.%03uZ", date.year < 0 ? "-" : "",

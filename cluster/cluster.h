@@ -57,11 +57,13 @@ struct cluster_options {
     uint64_t ping_timeout_ns; /* 2 s */
     uint64_t peer_bytes_max;  /* of requests in flight to one peer and its answers */
     unsigned credits;         /* requests in flight on one lane; 0: 1024 */
+    struct cluster *first;    /* shards other than 0: the cluster of shard 0 */
     /* What the node fills in; called on the shard, never from inside a cluster_* call that the node
      * made, and quick: they note and wake. */
     void *context;
     /* A metadata entry has become part of the log at this epoch: on every shard, in order, before
-     * any request of a later epoch is handled there; bytes last for the call. */
+     * any request of a later epoch is handled there; bytes last for the call.  An entry without a
+     * schema change (the birth) has no bytes: only the epoch moves. */
     void (*applied)(void *context, uint64_t epoch, struct bytes change);
     /* A request of a node's verb has come; answer it once with cluster_answer, soon or later. */
     void (*request)(void *context, struct cluster_request *);
@@ -69,14 +71,18 @@ struct cluster_options {
     void (*changed)(void *context, const struct ring *, unsigned node, bool is_up);
 };
 
-/* Shard 0 first: opens the metadata log, calls `applied` for every entry, listens, connects, and
+/* Shard 0 first: *out is set at once (for cluster_waits_for) and NULL again after a failure; opens the metadata log, calls `applied` for every entry, listens, connects, and
  * completes when this node is a member of a born cluster that has caught up (born now, or long ago:
- * then it needs nobody).  The other shards: after shard 0's has completed, with the same options.
+ * then it needs nobody).  The other shards: after shard 0's has completed, with the same options
+ * and `first`; they close before shard 0 does.
  * Errors with a sentence: a foreign or newer folder, a corrupt metadata log, the port taken, a ring
  * that it does not belong to ("joining is not there yet"). */
 void cluster_open(struct io *, struct io_req *, struct op *, const struct cluster_options *,
                   struct cluster **out, struct report *failed);
 void cluster_close(struct cluster **, struct io_req *, struct op *);
+/* Shard 0: from now on the others may count on this node (all its shards are open, its data is
+ * there).  Until then it answers pings with "not ready" and is down for them. */
+void cluster_serve(struct cluster *);
 /* A node that waits for its birth tells what it waits for ("2 of 3 seeds have answered: ..."). */
 const char *cluster_waits_for(const struct cluster *);
 

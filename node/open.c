@@ -1,0 +1,149 @@
+/* open.c - from a QUERY or EXECUTE envelope to a resolved statement with its parameters.
+ *
+ * Both ways to run a statement begin here: at once (request.c) and as an op (statement.c).
+ */
+// SPDX-License-Identifier: Apache-2.0
+#include "node/session.h"
+#include "node/system.h"
+
+int64_t shard_timestamp(struct shard *s)
+{
+    int64_t wall = io_wall(s->io);
+    s->last_timestamp = wall > s->last_timestamp ? wall : s->last_timestamp + 1;
+    return s->last_timestamp;
+}
+
+static void statement_params(struct shard *shard, struct statement *st)
+{
+    const struct query_params *q = &st->wire;
+    bool has_timestamp = q->flags & PARAM_TIMESTAMP;
+    bool has_now = q->flags & PARAM_NOW;
+    int64_t wall = io_wall(shard->io);
+    st->params = (struct cql_params){ .values_count = q->values_count,
+                                      .values = q->values,
+                                      .names = q->names,
+                                      .now_seconds = has_now ? q->now_seconds : wall / 1000000,
+                                      .wall_micros = wall,
+                                      .page_size = q->page_size,
+                                      .paging_state = q->paging_state };
+    st->params.timestamp = has_timestamp ? q->timestamp : shard_timestamp(shard);
+    st->params.random[0] = io_random(shard->io);
+    st->params.random[1] = io_random(shard->io);
+    st->level = (enum level)q->consistency;
+}
+
+static void statement_use(struct session *s, struct statement *st)
+{
+    struct bytes given = st->wire.keyspace;
+    if ((st->wire.flags & PARAM_KEYSPACE) && given.size && given.size <= NAME_BYTES_MAX) {
+        memcpy(st->keyspace, given.data, given.size);
+        st->keyspace[given.size] = 0;
+    } else {
+        memcpy(st->keyspace, s->keyspace, sizeof st->keyspace);
+    }
+}
+
+static enum err statement_open_query(struct session *s, struct cursor body, struct arena *arena,
+                                     struct statement *st, struct failure *f)
+{
+    struct request_query q;
+    uint8_t version = session_out(s)->version;
+    enum err err = request_query_decode(body, version, arena, &q, &f->report);
+    if (err != OK)
+        return err;
+    st->wire = q.params;
+    statement_use(s, st);
+    struct cql_context context = { .catalog = &s->shard->catalog,
+                                   .keyspace = st->keyspace[0] ? st->keyspace : NULL };
+    return cql_prepare(&context, q.text, &st->plan, &f->report);
+}
+
+static enum err statement_open_execute(struct session *s, struct cursor body, struct arena *arena,
+                                       struct statement *st, struct failure *f)
+{
+    struct request_execute e;
+    uint8_t version = session_out(s)->version;
+    enum err err = request_execute_decode(body, version, arena, &e, &f->report);
+    if (err != OK)
+        return err;
+    st->wire = e.params;
+    st->metadata_id = e.metadata_id;
+    st->is_prepared = true;
+    struct prepared_entry *entry = prepared_get(&s->shard->prepared, e.id);
+    if (!entry) {
+        f->id = e.id;
+        return report_set(&f->report, ERR_UNPREPARED,
+                          "Prepared query is not known here: prepare it again");
+    }
+    entry->executions++;
+    st->plan = entry->plan;
+    cql_plan_ref(st->plan);
+    return OK;
+}
+
+enum err statement_open(struct session *s, const struct wire_envelope *e, struct arena *arena,
+                        struct statement *st, struct failure *f)
+{
+    struct cursor body;
+    *st = (struct statement){ 0 };
+    enum err err = wire_prefix(e, &body, NULL, NULL);
+    if (err != OK)
+        return report_set(&f->report, ERR_PROTOCOL, "the request's prefix is cut off");
+    err = e->opcode == OPCODE_EXECUTE ? statement_open_execute(s, body, arena, st, f)
+                                      : statement_open_query(s, body, arena, st, f);
+    if (err != OK)
+        return err;
+    statement_params(s->shard, st);
+    return OK;
+}
+
+void statement_close(struct statement *st)
+{
+    if (st->plan)
+        cql_plan_unref(&st->plan);
+}
+
+struct bytes statement_new_metadata_id(const struct statement *st, uint8_t version)
+{
+    if (version < WIRE_V5 || !st->is_prepared)
+        return (struct bytes){ 0 };
+    struct bytes own = cql_plan_metadata(st->plan)->metadata_id;
+    return bytes_equal(own, st->metadata_id) ? (struct bytes){ 0 } : own;
+}
+
+bool statement_is_virtual(const struct statement *st)
+{
+    const struct table *table = cql_plan_table(st->plan);
+    return table && table->is_virtual;
+}
+
+enum err statement_read_now(struct shard *shard, const struct statement *st,
+                            const struct read *read, struct arena *arena, struct read_sink *sink,
+                            struct read_outcome *out)
+{
+    const struct table *table = cql_plan_table(st->plan);
+    if (table->is_virtual)
+        return system_read(shard, read, arena, sink, out);
+    struct coordinator_read r = { .keyspace = catalog_keyspace(&shard->catalog, table->keyspace),
+                                  .table = table,
+                                  .level = st->level,
+                                  .read = read,
+                                  .deadline_ns = UINT64_MAX,
+                                  .arena = arena,
+                                  .sink = sink };
+    return r.keyspace ? coordinator_read_now(shard->coordinator, &r, out) : ERR_NOT_FOUND;
+}
+
+uint64_t statement_deadline(struct shard *shard, const struct statement *st)
+{
+    const struct config *c = shard->config;
+    enum cql_kind kind = cql_plan_kind(st->plan);
+    uint64_t timeout_ns = c->write_request_timeout_ns;
+    if (kind == CQL_SELECT)
+        timeout_ns = u64_max(c->read_request_timeout_ns, c->range_request_timeout_ns);
+    else if (kind == CQL_CHANGE)
+        timeout_ns = c->request_timeout_ns;
+    else if (kind == CQL_TRUNCATE)
+        timeout_ns = c->truncate_request_timeout_ns;
+    return io_now(shard->io) + timeout_ns;
+}

@@ -1,0 +1,14 @@
+/* replica.h - this node as a replica: what its shards hold, for its own coordinators and for other
+ * nodes.  Private to node/.
+ */
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include "node/shard.h"
+
+struct replica_slot replica_slot(struct shard *);
+/* A request of another node (the cluster's slot). */
+void replica_request(void *shard, struct cluster_request *);
+/* Takes up what came before the store was open. */
+void replica_unpark(struct shard *);
+/* Empties a table on every shard of this node. */
+void replica_truncate(struct shard *, struct io_req *, struct op *, const struct uuid *table);

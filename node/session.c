@@ -1,0 +1,258 @@
+/* session.c - one client connection: bytes in, envelopes taken apart, answers out.
+ *
+ *     ┌───────── turn ◄──────────────┐   received something, sent everything, a request has ended
+ *     │  take envelopes, answer,     │
+ *     │  send what is there, receive │
+ *     └──────────────┬───────────────┘
+ *                    └──> drain ──> ended     the client hung up, broke the protocol, or we stop
+ *
+ * There is one receive and at most one send under way.  Answers are written to one buffer while the
+ * other is being sent, so a connection is written once a turn, however many answers there are.
+ * When too many requests wait or too much is unsent, nothing more is taken and so nothing more is
+ * received: the client feels it in its own socket.
+ *
+ * Invariants: 1. an envelope is answered exactly once, unless the connection is gone.  2. bytes are
+ * reserved in the shard's budget before a large frame is read.  3. the session is released after all
+ * its requests have ended.
+ */
+// SPDX-License-Identifier: Apache-2.0
+#include "node/session.h"
+#include "base/mem.h"
+
+enum { TURN, DRAIN };
+static const uint64_t startup_patience_ns = 20ull * 1000 * 1000 * 1000;
+
+static struct op_next session_turn(struct op *);
+static struct op_next session_drain(struct op *);
+static void session_release(struct op *);
+
+static const struct op_state session_states[] = {
+    [TURN] = { "turn", session_turn, TO(TURN) | TO(DRAIN) },
+    [DRAIN] = { "drain", session_drain, TO(DRAIN) },
+};
+
+static struct session *session_of(struct op *op) { return owner_of(op, struct session, op); }
+
+void session_start(struct shard *shard, struct io_socket *taken)
+{
+    struct session *s = mem_zalloc(sizeof *s);
+    s->shard = shard;
+    s->socket = taken;
+    io_peer(shard->io, taken, &s->peer);
+    uint32_t bytes_max = (uint32_t)shard->config->native_transport_max_frame_size_bytes;
+    wire_in_init(&s->in, true, bytes_max);
+    wire_out_init(&s->out[0], true, WIRE_V5);
+    wire_out_init(&s->out[1], true, WIRE_V5);
+    list_add(&shard->sessions, &s->link);
+    shard->counts.connections++;
+    shard->counts.connections_total++;
+    op_start(&s->op, io_ops(shard->io), NULL, session_states, session_release);
+    io_sleep(shard->io, &s->patience, &s->op, startup_patience_ns);
+}
+
+/* ---- answers ---- */
+
+void session_answer_body(struct session *s, int16_t stream, enum opcode opcode, struct bytes body)
+{
+    struct buf *out = wire_begin(session_out(s), 0, stream, opcode);
+    buf_put_bytes(out, body);
+    wire_end(session_out(s));
+}
+
+void session_answer_failure(struct session *s, int16_t stream, const struct failure *f)
+{
+    const struct coordinator_outcome *o = &f->outcome;
+    struct answer_error e = { .code = wire_error_code(f->report.err),
+                              .message = bytes_text(f->report.text),
+                              .consistency = f->consistency,
+                              .required = (int32_t)o->required,
+                              .alive = (int32_t)o->alive,
+                              .received = (int32_t)o->received,
+                              .failures = (int32_t)o->failed,
+                              .has_data = o->has_data,
+                              .write_type = bytes_text(f->write_type ? f->write_type : "SIMPLE"),
+                              .keyspace = f->keyspace,
+                              .table = f->table,
+                              .id = f->id };
+    ensure(f->report.err != OK);
+    s->shard->counts.errors++;
+    struct buf *out = wire_begin(session_out(s), 0, stream, OPCODE_ERROR);
+    answer_error_encode(out, session_out(s)->version, &e);
+    wire_end(session_out(s));
+}
+
+void session_answer_report(struct session *s, int16_t stream, const struct report *report)
+{
+    struct failure f = { .report = *report };
+    session_answer_failure(s, stream, &f);
+}
+
+/* ---- taking ---- */
+
+static size_t session_unsent(const struct session *s)
+{
+    return s->out[0].raw.size + s->out[1].raw.size;
+}
+
+static bool session_may_take(const struct session *s)
+{
+    return !s->is_closing && !s->is_switching && s->in_flight < SESSION_IN_FLIGHT_MAX &&
+           session_unsent(s) < SESSION_OUT_BYTES_MAX;
+}
+
+/* Answers in the version that the client speaks; before it is known, in the newest. */
+static void session_learn_version(struct session *s, const struct wire_envelope *e)
+{
+    uint8_t version = e->version == WIRE_V4 || e->version == WIRE_V5 ? e->version : WIRE_V5;
+    if (!s->is_started)
+        s->out[0].version = s->out[1].version = version;
+}
+
+/* Answers what could not be taken apart; true when the connection must end. */
+static bool session_refuse(struct session *s, enum wire_verdict verdict,
+                           const struct wire_envelope *e, const struct report *report)
+{
+    if (!s->is_started)
+        s->out[0].version = s->out[1].version = e->version ? e->version : WIRE_V5;
+    session_answer_report(s, e->stream, report);
+    s->shard->counts.protocol_errors++;
+    return verdict == WIRE_BROKEN;
+}
+
+/* Takes whole envelopes until there is none, or too much is under way.  Not while bytes are being
+ * received: they go straight into the buffer that this takes apart, and nothing whole is in it. */
+static void session_take(struct session *s)
+{
+    while (!s->recv.busy && session_may_take(s)) {
+        struct wire_envelope e = { 0 };
+        struct report report = { 0 };
+        enum wire_verdict verdict = wire_in_next(&s->in, &e, &report);
+        if (verdict == WIRE_MORE)
+            return;
+        if (verdict != WIRE_ENVELOPE) {
+            s->is_closing = session_refuse(s, verdict, &e, &report);
+            continue;
+        }
+        session_learn_version(s, &e);
+        s->requests_total++;
+        s->shard->counts.requests++;
+        request_handle(s, &e);
+    }
+}
+
+/* A frame above 1 MiB reserves its length before its body is read. */
+static bool session_reserve(struct session *s)
+{
+    uint64_t announced = wire_in_announced(&s->in);
+    uint64_t wanted = announced > SESSION_LARGE_BYTES ? announced : 0;
+    struct shard *shard = s->shard;
+    ensure(shard->large_bytes >= s->large_bytes);
+    shard->large_bytes -= s->large_bytes;
+    s->large_bytes = 0;
+    if (shard->large_bytes + wanted > shard->plan.requests_bytes && wanted) {
+        struct report report = { .err = ERR_OVERLOADED };
+        snprintf(report.text, sizeof report.text,
+                 "a frame of %llu bytes does not fit into what is left for requests in flight",
+                 (unsigned long long)wanted);
+        session_answer_report(s, 0, &report);
+        shard->counts.overloaded++;
+        return false;
+    }
+    shard->large_bytes += wanted;
+    s->large_bytes = wanted;
+    return true;
+}
+
+static void session_flush(struct session *s)
+{
+    struct io *io = s->shard->io;
+    if (s->send.busy || !s->socket)
+        return;
+    wire_out_sent(&s->out[1 - s->writing]);
+    struct bytes bytes = wire_out_bytes(session_out(s));
+    if (bytes.size) {
+        io_send(io, &s->send, &s->op, s->socket, bytes.data, bytes.size);
+        s->writing = 1 - s->writing;
+    }
+    if (s->is_switching) { /* what is being sent was not framed; all that follows is */
+        s->is_switching = false;
+        wire_in_framed(&s->in);
+        s->out[0].is_framed = s->out[1].is_framed = true;
+        op_wake(&s->op);
+    }
+}
+
+static void session_receive(struct session *s)
+{
+    if (s->recv.busy || !session_may_take(s))
+        return;
+    if (!session_reserve(s)) {
+        s->is_closing = true;
+        return;
+    }
+    size_t room = 0;
+    uint8_t *to = wire_in_room(&s->in, &room);
+    io_recv(s->shard->io, &s->recv, &s->op, s->socket, to, room);
+}
+
+/* Takes note of what has been received; false when the client is gone. */
+static bool session_received(struct session *s)
+{
+    if (s->recv.busy || !s->recv.op)
+        return true;
+    bool is_good = s->recv.err == OK && s->recv.size > 0;
+    if (is_good)
+        wire_in_fed(&s->in, s->recv.size);
+    s->recv.op = NULL; /* noted */
+    return is_good;
+}
+
+static bool session_is_over(struct session *s)
+{
+    bool is_late = !s->is_started && !s->patience.busy;
+    bool is_broken = !s->send.busy && s->send.err != OK;
+    bool is_flushed = s->is_closing && !s->send.busy && s->in_flight == 0 &&
+                      session_out(s)->raw.size == 0;
+    return s->op.stop || is_late || is_broken || is_flushed;
+}
+
+static struct op_next session_turn(struct op *op)
+{
+    struct session *s = session_of(op);
+    if (!session_received(s) || session_is_over(s))
+        return op_goto(DRAIN);
+    session_take(s);
+    session_flush(s);
+    if (s->is_started && s->patience.busy)
+        io_cancel(s->shard->io, &s->patience);
+    session_take(s); /* after a switch there may be more already */
+    session_flush(s);
+    session_receive(s);
+    return session_is_over(s) ? op_goto(DRAIN) : op_wait(TURN);
+}
+
+static struct op_next session_drain(struct op *op)
+{
+    struct session *s = session_of(op);
+    struct io *io = s->shard->io;
+    if (s->socket)
+        io_hangup(io, &s->socket);
+    if (s->patience.busy)
+        io_cancel(io, &s->patience);
+    list_each(l, &op->children)
+        op_stop(owner_of(l, struct op, sibling), ERR_STOPPED);
+    return op->waiting ? op_wait(DRAIN) : op_end(op, OK);
+}
+
+static void session_release(struct op *op)
+{
+    struct session *s = session_of(op);
+    ensure(s->in_flight == 0 && !s->socket);
+    s->shard->large_bytes -= s->large_bytes;
+    s->shard->counts.connections--;
+    list_remove(&s->link);
+    wire_in_deinit(&s->in);
+    wire_out_deinit(&s->out[0]);
+    wire_out_deinit(&s->out[1]);
+    mem_free(s);
+}

@@ -1,0 +1,107 @@
+/* session.h - one client's connection, and the requests that it has under way.
+ *
+ * Private to node/.
+ */
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include "node/shard.h"
+
+enum {
+    SESSION_IN_FLIGHT_MAX = 1024,          /* requests of one connection that wait */
+    SESSION_OUT_BYTES_MAX = 4 << 20,       /* unsent answers past which nothing more is taken */
+    SESSION_LARGE_BYTES = 1 << 20,         /* a frame above it is reserved before it is read */
+    REQUEST_ARENA_BYTES = 16 << 10,
+};
+
+struct session {
+    struct op op;
+    struct shard *shard;
+    struct list link;
+    struct io_socket *socket;
+    struct io_addr peer;
+    struct io_req recv, send, patience; /* patience: time left until STARTUP must have come */
+    struct wire_in in;
+    struct wire_out out[2]; /* one is written to while the other is being sent */
+    unsigned writing;       /* which of them */
+    uint64_t large_bytes;   /* reserved in shard->large_bytes */
+    unsigned in_flight;     /* requests that wait */
+    bool is_started;        /* STARTUP has been answered */
+    bool is_switching;      /* the next thing is to send, then frames begin (v5) */
+    bool is_closing;        /* nothing more is taken; close when all is sent */
+    bool wants_topology, wants_status, wants_schema;
+    char keyspace[NAME_BYTES_MAX + 1];
+    char driver_name[64], driver_version[64];
+    uint64_t requests_total;
+};
+
+/* Takes the socket over.  Ends by itself; shard->sessions lists it. */
+void session_start(struct shard *, struct io_socket *taken);
+/* The answers that are being written now. */
+static inline struct wire_out *session_out(struct session *s) { return &s->out[s->writing]; }
+static inline const char *session_keyspace(const struct session *s)
+{
+    return s->keyspace[0] ? s->keyspace : NULL;
+}
+
+/* ---- answers ---- */
+void session_answer_report(struct session *, int16_t stream, const struct report *);
+/* An error with all the fields that clients expect of it. */
+struct failure {
+    struct report report;
+    enum consistency consistency;
+    struct coordinator_outcome outcome;
+    const char *write_type;       /* "SIMPLE", ... for write errors */
+    struct bytes keyspace, table; /* ERR_EXISTS of a schema change */
+    struct bytes id;              /* ERR_UNPREPARED */
+};
+void session_answer_failure(struct session *, int16_t stream, const struct failure *);
+/* An answer whose body is already there. */
+void session_answer_body(struct session *, int16_t stream, enum opcode, struct bytes body);
+
+/* ---- request.c: what to do with an envelope ---- */
+void request_handle(struct session *, const struct wire_envelope *);
+
+/* ---- statement.c: what has to wait ---- */
+/* Copies the envelope and runs it as an op of the session. */
+void statement_start(struct session *, const struct wire_envelope *);
+/* Frees the idle ones of a shard that ends. */
+void statement_free_idle(struct shard *);
+
+/* One QUERY or EXECUTE, decoded and resolved, as request.c and statement.c both need it. */
+struct statement {
+    struct cql_plan *plan; /* one reference */
+    struct query_params wire;
+    struct cql_params params;
+    enum level level;
+    struct bytes metadata_id; /* v5 EXECUTE: what the client has */
+    bool is_prepared;
+    char keyspace[NAME_BYTES_MAX + 1]; /* in use for it */
+};
+/* Fills *out from a QUERY or EXECUTE envelope; everything decoded lives in the arena and borrows
+ * from the envelope.  On an error *failure is what to answer. */
+enum err statement_open(struct session *, const struct wire_envelope *, struct arena *,
+                        struct statement *out, struct failure *failure);
+void statement_close(struct statement *);
+/* v5: the id to announce when the client's metadata is not the plan's; empty otherwise. */
+struct bytes statement_new_metadata_id(const struct statement *, uint8_t version);
+/* Does reading this table never leave the node's own memory of itself? */
+bool statement_is_virtual(const struct statement *);
+/* One read of a statement, at once: OK, ERR_WOULD_WAIT, or an error. */
+enum err statement_read_now(struct shard *, const struct statement *, const struct read *,
+                            struct arena *, struct read_sink *, struct read_outcome *);
+uint64_t statement_deadline(struct shard *, const struct statement *);
+
+/* ---- prepare.c: PREPARE, on every shard ---- */
+void prepare_start(struct session *, const struct wire_envelope *);
+/* Writes the body of the answer. */
+void prepare_answer(struct buf *, uint8_t version, const struct prepared_entry *);
+
+/* ---- batch.c ---- */
+/* Decodes and binds a BATCH envelope into mutations (one a partition for logged ones). */
+enum err batch_bind(struct session *, const struct wire_envelope *, struct arena *,
+                    struct cql_action *, enum level *, const char **write_type,
+                    struct failure *failure);
+
+/* ---- events.c ---- */
+void events_schema(struct shard *, const struct schema_event *);
+void events_node(struct shard *, const struct io_addr *native, bool is_up);

@@ -1,0 +1,358 @@
+/* statement.c - statements that have to wait: an op each, a child of its session.
+ *
+ *                ┌──> read ──> fed ──┐ (one read after the other)
+ *     begin ─────┼──> write ─────────┼──> answer ──> ended
+ *                ├──> change ────────┤
+ *                └──> truncate ──────┘
+ *
+ * The envelope is copied into the request's arena, so that everything decoded from it lasts as long
+ * as the request.  Requests are pooled with their arenas: a warm one takes no memory from the heap.
+ *
+ * Not here: PREPARE (prepare.c), what is answered at once (request.c).
+ */
+// SPDX-License-Identifier: Apache-2.0
+#include "node/session.h"
+#include "base/mem.h"
+#include "node/change.h"
+#include "node/system.h"
+
+enum { BEGIN, READ, FED, WRITE, CHANGE, TRUNCATE, ANSWER };
+
+struct part { /* one mutation of a request */
+    struct io_req req;
+    struct coordinator_outcome outcome;
+};
+struct request {
+    struct op op;
+    struct list idle;
+    struct shard *shard;
+    struct session *session;
+    struct arena arena;
+    struct wire_envelope envelope;
+    struct statement statement;
+    struct failure failure; /* report.err OK: it went well */
+    struct cql_action action;
+    struct cql_run run;
+    const struct read *read;
+    struct read_outcome read_outcome;
+    struct io_req wait;
+    struct part *parts;
+    size_t parts_count;
+    struct change_call change;
+    struct truncate_call truncate;
+    struct buf body;
+    enum level level;
+    uint64_t deadline_ns, begun_ns;
+    bool is_read;
+};
+
+static struct op_next request_begin(struct op *);
+static struct op_next request_read(struct op *);
+static struct op_next request_fed(struct op *);
+static struct op_next request_write(struct op *);
+static struct op_next request_change(struct op *);
+static struct op_next request_truncate(struct op *);
+static struct op_next request_answer(struct op *);
+static void request_release(struct op *);
+
+static const struct op_state request_states[] = {
+    [BEGIN] = { "begin", request_begin,
+                TO(READ) | TO(WRITE) | TO(CHANGE) | TO(TRUNCATE) | TO(ANSWER) },
+    [READ] = { "read", request_read, TO(FED) | TO(ANSWER) },
+    [FED] = { "fed", request_fed, TO(READ) | TO(FED) | TO(ANSWER) },
+    [WRITE] = { "write", request_write, TO(WRITE) | TO(ANSWER) },
+    [CHANGE] = { "change", request_change, TO(BEGIN) | TO(CHANGE) | TO(ANSWER) },
+    [TRUNCATE] = { "truncate", request_truncate, TO(TRUNCATE) | TO(ANSWER) },
+    [ANSWER] = { "answer", request_answer, 0 },
+};
+
+static struct request *request_of(struct op *op) { return owner_of(op, struct request, op); }
+
+/* ---- life ---- */
+
+static struct request *request_take(struct shard *shard)
+{
+    struct request *r = NULL;
+    if (list_empty(&shard->idle_requests)) {
+        r = mem_zalloc(sizeof *r);
+        arena_init(&r->arena, REQUEST_ARENA_BYTES);
+    } else {
+        r = owner_of(shard->idle_requests.next, struct request, idle);
+        list_remove(&r->idle);
+        struct arena arena = r->arena;
+        *r = (struct request){ .arena = arena };
+    }
+    list_init(&r->idle);
+    r->shard = shard;
+    return r;
+}
+
+void statement_start(struct session *s, const struct wire_envelope *e)
+{
+    struct request *r = request_take(s->shard);
+    r->session = s;
+    r->envelope = *e;
+    r->envelope.body = arena_copy(&r->arena, e->body);
+    r->body = buf_in(&r->arena);
+    r->begun_ns = io_clock(s->shard->io);
+    s->in_flight++;
+    op_start(&r->op, io_ops(s->shard->io), &s->op, request_states, request_release);
+}
+
+static void request_release(struct op *op)
+{
+    struct request *r = request_of(op);
+    statement_close(&r->statement);
+    arena_reset(&r->arena);
+    list_add(&r->shard->idle_requests, &r->idle);
+}
+
+void statement_free_idle(struct shard *shard)
+{
+    list_each(l, &shard->idle_requests) {
+        struct request *r = owner_of(l, struct request, idle);
+        list_remove(&r->idle);
+        arena_deinit(&r->arena);
+        mem_free(r);
+    }
+}
+
+static struct op_next request_fail(struct request *r, enum err err)
+{
+    r->failure.report.err = err;
+    if (!r->failure.report.text[0])
+        snprintf(r->failure.report.text, sizeof r->failure.report.text, "%s", err_text(err));
+    return op_goto(ANSWER);
+}
+
+/* ---- begin ---- */
+
+static struct op_next request_begin_read(struct request *r)
+{
+    struct statement *st = &r->statement;
+    uint8_t version = session_out(r->session)->version;
+    r->is_read = true;
+    enum err err = cql_run_begin(&r->run, st->plan, &r->shard->catalog, &st->params, version,
+                                 st->wire.flags, statement_new_metadata_id(st, version), &r->arena,
+                                 &r->body, &r->failure.report);
+    return err == OK ? op_goto(READ) : request_fail(r, err);
+}
+
+static struct op_next request_begin_write(struct request *r)
+{
+    r->parts_count = r->action.mutations_count;
+    r->parts = arena_array(&r->arena, struct part, r->parts_count);
+    for (size_t i = 0; i < r->parts_count; i++) {
+        const struct cql_mutation *m = &r->action.mutations[i];
+        struct coordinator_write w = { .keyspace = catalog_keyspace(&r->shard->catalog,
+                                                                    m->table->keyspace),
+                                       .level = r->level,
+                                       .token = m->token,
+                                       .mutation = m->encoded,
+                                       .deadline_ns = r->deadline_ns };
+        if (!w.keyspace) { /* dropped between bind and here cannot be: same step */
+            return request_fail(r, ERR_NOT_FOUND);
+        }
+        coordinator_write(r->shard->coordinator, &r->parts[i].req, &r->op, &w,
+                          &r->parts[i].outcome);
+    }
+    return r->parts_count ? op_wait(WRITE) : op_goto(WRITE);
+}
+
+static struct op_next request_begin_bound(struct request *r)
+{
+    struct statement *st = &r->statement;
+    enum err err = cql_bind(st->plan, &r->shard->catalog, &st->params, &r->arena, &r->action,
+                            &r->failure.report);
+    if (err != OK) {
+        r->failure.keyspace = r->action.event.keyspace;
+        r->failure.table = r->action.event.name;
+        return request_fail(r, err);
+    }
+    if (r->action.kind == CQL_CHANGE && r->action.change) {
+        struct buf encoded = buf_in(&r->arena);
+        change_encode(r->action.change, &encoded);
+        change_start(r->shard, &r->change, &r->op, buf_bytes(&encoded), r->deadline_ns);
+        return op_wait(CHANGE);
+    }
+    if (r->action.kind == CQL_TRUNCATE) {
+        truncate_start(r->shard, &r->truncate, &r->op, cql_plan_table(st->plan), r->deadline_ns);
+        return op_wait(TRUNCATE);
+    }
+    if (r->action.kind == CQL_MUTATE || r->action.kind == CQL_BATCH)
+        return request_begin_write(r);
+    return op_goto(ANSWER); /* a change that changes nothing */
+}
+
+static struct op_next request_begin_batch(struct request *r)
+{
+    enum err err = batch_bind(r->session, &r->envelope, &r->arena, &r->action, &r->level,
+                              &r->failure.write_type, &r->failure);
+    r->failure.consistency = (enum consistency)r->level;
+    r->deadline_ns = io_now(r->shard->io) + r->shard->config->write_request_timeout_ns;
+    return err == OK ? request_begin_write(r) : request_fail(r, err);
+}
+
+static struct op_next request_begin(struct op *op)
+{
+    struct request *r = request_of(op);
+    struct statement *st = &r->statement;
+    if (op->stop)
+        return request_fail(r, ERR_STOPPED);
+    if (r->envelope.opcode == OPCODE_BATCH)
+        return request_begin_batch(r);
+    statement_close(st);
+    enum err err = statement_open(r->session, &r->envelope, &r->arena, st, &r->failure);
+    if (err != OK)
+        return request_fail(r, err);
+    r->failure.consistency = st->wire.consistency;
+    r->failure.write_type = "SIMPLE";
+    r->level = st->level;
+    r->deadline_ns = statement_deadline(r->shard, st);
+    return cql_plan_kind(st->plan) == CQL_SELECT ? request_begin_read(r) : request_begin_bound(r);
+}
+
+/* ---- reads ---- */
+
+static struct op_next request_read(struct op *op)
+{
+    struct request *r = request_of(op);
+    const struct table *table = cql_plan_table(r->statement.plan);
+    if (op->stop)
+        return request_fail(r, ERR_STOPPED);
+    if (!cql_run_next(&r->run, &r->read)) {
+        cql_run_end(&r->run);
+        return op_goto(ANSWER);
+    }
+    r->read_outcome = (struct read_outcome){ 0 };
+    enum err err = statement_read_now(r->shard, &r->statement, r->read, &r->arena, &r->run.sink,
+                                      &r->read_outcome);
+    r->wait.err = err;
+    if (err != ERR_WOULD_WAIT)
+        return op_goto(FED);
+    struct coordinator_read read = { .keyspace = catalog_keyspace(&r->shard->catalog,
+                                                                  table->keyspace),
+                                     .table = table,
+                                     .level = r->level,
+                                     .read = r->read,
+                                     .deadline_ns = r->deadline_ns,
+                                     .arena = &r->arena,
+                                     .sink = &r->run.sink };
+    if (!read.keyspace)
+        return request_fail(r, ERR_NOT_FOUND);
+    coordinator_read(r->shard->coordinator, &r->wait, op, &read, &r->read_outcome,
+                     &r->failure.outcome);
+    return op_wait(FED);
+}
+
+static struct op_next request_fed(struct op *op)
+{
+    struct request *r = request_of(op);
+    if (r->wait.busy)
+        return op_wait(FED);
+    if (r->wait.err != OK)
+        return request_fail(r, r->wait.err);
+    cql_run_fed(&r->run, &r->read_outcome);
+    return op_goto(READ);
+}
+
+/* ---- writes and changes ---- */
+
+static struct op_next request_write(struct op *op)
+{
+    struct request *r = request_of(op);
+    for (size_t i = 0; i < r->parts_count; i++)
+        if (r->parts[i].req.busy)
+            return op_wait(WRITE);
+    for (size_t i = 0; i < r->parts_count; i++) {
+        if (r->parts[i].req.err == OK)
+            continue;
+        r->failure.outcome = r->parts[i].outcome;
+        return request_fail(r, r->parts[i].req.err);
+    }
+    answer_void(&r->body);
+    return op_goto(ANSWER);
+}
+
+static struct op_next request_change(struct op *op)
+{
+    struct request *r = request_of(op);
+    if (r->change.req.busy)
+        return op_wait(CHANGE);
+    if (r->change.req.err == ERR_EXISTS) { /* another change came first: look again */
+        r->failure.report = (struct report){ 0 };
+        return op_goto(BEGIN);
+    }
+    if (r->change.req.err != OK) {
+        r->failure.report = r->change.failed;
+        r->failure.outcome = r->change.outcome;
+        return request_fail(r, r->change.req.err);
+    }
+    answer_schema_change(&r->body, &r->action.event);
+    return op_goto(ANSWER);
+}
+
+static struct op_next request_truncate(struct op *op)
+{
+    struct request *r = request_of(op);
+    if (r->truncate.req.busy)
+        return op_wait(TRUNCATE);
+    if (r->truncate.req.err != OK) {
+        r->failure.report = r->truncate.failed;
+        return request_fail(r, r->truncate.req.err);
+    }
+    answer_void(&r->body);
+    return op_goto(ANSWER);
+}
+
+/* ---- answer ---- */
+
+/* The sentence of an error that came as a number, with the numbers that belong to it. */
+static void request_word(struct request *r)
+{
+    struct failure *f = &r->failure;
+    const struct coordinator_outcome *o = &f->outcome;
+    const char *cl = consistency_name(f->consistency);
+    char missing[IO_ADDR_TEXT_BYTES] = "";
+    if (f->report.err == ERR_UNAVAILABLE && o->required) {
+        if (o->missing)
+            io_addr_print(&cluster_ring(r->shard->cluster)->nodes[o->missing - 1].internode,
+                          missing);
+        snprintf(f->report.text, sizeof f->report.text,
+                 "Cannot achieve consistency level %s: %u replicas required, %u alive; down: %s", cl,
+                 o->required, o->alive, missing[0] ? missing : "unknown");
+    } else if (f->report.err == ERR_WRITE_TIMEOUT || f->report.err == ERR_READ_TIMEOUT) {
+        snprintf(f->report.text, sizeof f->report.text,
+                 "Operation timed out - received only %u responses of %u required at %s",
+                 o->received, o->required, cl);
+    } else if (f->report.err == ERR_WRITE_FAILURE || f->report.err == ERR_READ_FAILURE) {
+        snprintf(f->report.text, sizeof f->report.text,
+                 "Operation failed - received %u responses of %u required at %s, %u failures",
+                 o->received, o->required, cl, o->failed);
+    } else if (f->report.err == ERR_OVERLOADED && r->shard->store) {
+        const char *why = store_refusal(r->shard->store);
+        if (why)
+            snprintf(f->report.text, sizeof f->report.text, "%s", why);
+    }
+}
+
+static struct op_next request_answer(struct op *op)
+{
+    struct request *r = request_of(op);
+    struct session *s = r->session;
+    struct histogram *h = r->is_read ? &r->shard->counts.read_ns : &r->shard->counts.write_ns;
+    s->in_flight--;
+    op_wake(&s->op);
+    if (!s->socket) /* the client is gone */
+        return op_end(op, ERR_STOPPED);
+    if (r->failure.report.err != OK) {
+        request_word(r);
+        session_answer_failure(s, r->envelope.stream, &r->failure);
+        return op_end(op, r->failure.report.err);
+    }
+    if (r->body.size == 0)
+        answer_void(&r->body);
+    session_answer_body(s, r->envelope.stream, OPCODE_RESULT, buf_bytes(&r->body));
+    histogram_add(h, io_clock(r->shard->io) - r->begun_ns);
+    return op_end(op, OK);
+}

@@ -1,0 +1,106 @@
+/* truncate.c - TRUNCATE: every node forgets the table's rows, or the statement fails.
+ *
+ *     ask all ──> gather ──> ended
+ *
+ * All members must be up, since a replica that was not asked would bring the rows back.
+ */
+// SPDX-License-Identifier: Apache-2.0
+#include "base/mem.h"
+#include "node/change.h"
+#include "node/replica.h"
+
+enum { ASK, GATHER };
+
+struct truncate {
+    struct op op;
+    struct shard *shard;
+    struct truncate_call *call;
+    struct uuid table;
+    uint64_t deadline_ns;
+    struct arena arena;
+    struct cluster_call others[NODES_MAX];
+    struct io_req own;
+};
+
+static struct op_next truncate_ask(struct op *);
+static struct op_next truncate_gather(struct op *);
+static void truncate_release(struct op *);
+
+static const struct op_state truncate_states[] = {
+    [ASK] = { "ask", truncate_ask, TO(GATHER) },
+    [GATHER] = { "gather", truncate_gather, TO(GATHER) },
+};
+
+static struct truncate *truncate_of(struct op *op) { return owner_of(op, struct truncate, op); }
+
+static enum err truncate_all_up(struct truncate *t)
+{
+    const struct ring *ring = cluster_ring(t->shard->cluster);
+    char address[IO_ADDR_TEXT_BYTES];
+    for (unsigned n = 1; n <= ring->nodes_count; n++) {
+        if (cluster_is_up(t->shard->cluster, n))
+            continue;
+        io_addr_print(&ring->nodes[n - 1].internode, address);
+        return report_set(&t->call->failed, ERR_TRUNCATE,
+                          "Cannot truncate: every node must be up, %s is down", address);
+    }
+    return OK;
+}
+
+static struct op_next truncate_ask(struct op *op)
+{
+    struct truncate *t = truncate_of(op);
+    const struct ring *ring = cluster_ring(t->shard->cluster);
+    enum err err = truncate_all_up(t);
+    if (err != OK) {
+        io_req_end(&t->call->req, err);
+        return op_end(op, err);
+    }
+    for (unsigned n = 1; n <= ring->nodes_count; n++) {
+        struct cluster_message m = { .node = n,
+                                     .verb = VERB_TRUNCATE,
+                                     .body = bytes_of(t->table.b, sizeof t->table.b),
+                                     .deadline_ns = t->deadline_ns };
+        t->others[n - 1].arena = &t->arena;
+        if (n != cluster_self(t->shard->cluster))
+            cluster_call(t->shard->cluster, &t->others[n - 1], op, &m);
+    }
+    replica_truncate(t->shard, &t->own, op, &t->table);
+    return op_wait(GATHER);
+}
+
+static struct op_next truncate_gather(struct op *op)
+{
+    struct truncate *t = truncate_of(op);
+    enum err err = t->own.err;
+    if (op->waiting)
+        return op_wait(GATHER);
+    for (size_t i = 0; i < NODES_MAX; i++)
+        if (t->others[i].req.err != OK)
+            err = t->others[i].req.err;
+    if (err != OK)
+        err = report_set(&t->call->failed, ERR_TRUNCATE,
+                         "Truncation is not complete, try again: %s", err_text(err));
+    io_req_end(&t->call->req, err);
+    return op_end(op, err);
+}
+
+static void truncate_release(struct op *op)
+{
+    struct truncate *t = truncate_of(op);
+    arena_deinit(&t->arena);
+    mem_free(t);
+}
+
+void truncate_start(struct shard *shard, struct truncate_call *call, struct op *op,
+                    const struct table *table, uint64_t deadline_ns)
+{
+    struct truncate *t = mem_zalloc(sizeof *t);
+    t->shard = shard;
+    t->call = call;
+    t->table = table->id;
+    t->deadline_ns = deadline_ns;
+    *call = (struct truncate_call){ .shard = shard };
+    io_req_begin(&call->req, op);
+    op_start(&t->op, io_ops(shard->io), NULL, truncate_states, truncate_release);
+}

@@ -135,7 +135,9 @@ void io_send(struct io *, struct io_req *, struct op *, struct io_socket *, cons
 void io_hangup(struct io *, struct io_socket **socket);
 void io_peer(struct io *, struct io_socket *, struct io_addr *out);
 /* Moves a socket, with nothing under way on it, to another shard: give here, send the ticket there
- * by mail, take there.  An untaken ticket is closed when the world ends. */
+ * by mail, take there.  An untaken ticket is closed when the world ends.  IO_NO_TICKET, for which
+ * io_take answers NULL: the process had no file descriptor left and the connection is closed. */
+#define IO_NO_TICKET UINT64_MAX
 uint64_t io_give(struct io *, struct io_socket **taken);
 struct io_socket *io_take(struct io *, uint64_t ticket);
 

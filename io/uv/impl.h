@@ -1,0 +1,220 @@
+/* impl.h - what the files of io/uv share: a shard, the world, and the things a request waits for.
+ *
+ * Reading order: world.c (threads, their beginning and end), turn.c (what a loop does in one turn),
+ * timers.c, mail.c (other shards), lanes.c (worker threads), files.c and folders.c on them,
+ * sockets.c, listen.c, connect.c, give.c, signals.c, errors.c.
+ *
+ * Every struct io belongs to its shard's thread.  Others touch only what is marked `any thread`.
+ */
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include "base/mem.h"
+#include "base/prng.h"
+#include "base/slab.h"
+#include "io/io.h"
+#include "io/uv/uv.h"
+
+#include <stdatomic.h>
+#include <uv.h>
+
+enum {
+    SHARDS_MAX = 256,
+    MAIL_CREDITS = 1024,          /* mails under way from one shard to another */
+    SETTLE_ROUNDS_MAX = 16,       /* rounds of completions and steps before the next poll */
+    BACKLOG = 1024,               /* connections the system keeps before they are accepted */
+    KEEPALIVE_S = 60,             /* silence before the system asks whether a peer is there */
+    READ_BULK_BYTES = 128 * 1024, /* a larger read goes to the bulk lane */
+    DIRTY_BULK_BYTES = 4 << 20,   /* a file with more unsynced bytes is a bulk file */
+    CACHE_LINE_BYTES = 64,
+};
+
+/* ---- what a cancellable request waits for: the first member of that object, req->impl ---- */
+enum wait_kind { WAIT_SLEEP, WAIT_ACCEPT, WAIT_CONNECT, WAIT_RECV, WAIT_SIGNAL };
+struct wait {
+    enum wait_kind kind;
+};
+
+/* ---- worker threads (lanes.c) ---- */
+struct job {
+    struct job *next; /* in a lane, then in the shard's box of finished jobs */
+    struct io *io;
+    struct io_req *req;
+    void (*run)(struct job *);    /* on a worker: sets err, and size where the call says one */
+    void (*finish)(struct job *); /* on the shard, before the request ends; may be NULL */
+    enum err err;
+    size_t size;
+    const char *path, *path_to;
+    struct io_file *file;
+    void *out; /* the caller's out-parameter, or what run and finish agree on */
+    void *to;
+    const void *from;
+    uint64_t offset;
+    int how;
+    void (*work)(void *);
+};
+struct lane {
+    uv_mutex_t mutex;
+    uv_cond_t has_job;
+    uv_thread_t *threads;
+    int threads_count, threads_max, idle_count, queued_count;
+    struct job *first, *last;
+    bool is_closing;
+};
+enum lane_kind { LANE_READ, LANE_BULK, LANE_CPU, LANE_RESOLVE, LANE_COUNT };
+
+/* ---- sleeps (timers.c): a heap of slots; req->key is the request's place in it ---- */
+struct timer_slot {
+    uint64_t due_ns, seq;
+    struct io_req *req;
+};
+struct timers {
+    struct wait wait;
+    uv_timer_t alarm;
+    uint64_t armed_ms; /* what the alarm is set to, 0: not set */
+    struct timer_slot *slots;
+    size_t count, room;
+    uint64_t seq;
+};
+
+/* SIGTERM and SIGINT (signals.c). */
+struct signals {
+    struct wait wait;
+    uv_signal_t term, interrupt;
+    struct io_req *req;
+    bool is_open, is_raised;
+};
+
+/* ---- the shard and the world ---- */
+struct io {
+    struct uv_world *world;
+    struct ops ops;
+    int self;
+    void *context;
+    uv_loop_t loop;
+    uv_check_t after_poll;
+    uv_prepare_t before_poll;
+    uv_idle_t hurry; /* active: the next poll does not wait */
+    uv_async_t wake;
+    uint64_t now_ns;
+    uint64_t step_seen, step_began_ns; /* io_spent */
+    struct prng prng;
+    struct io_counts counts;
+    struct list done; /* requests whose result is set: they end in this turn */
+    struct timers timers;
+    struct signals signals;
+    struct slab slab; /* jobs */
+    struct list sockets, listeners;
+    unsigned jobs_count;            /* under way on lanes */
+    unsigned mails_count;           /* under way from here */
+    unsigned *mails_to;             /* the same for each shard */
+    struct io_mail *own, **own_end; /* posted to oneself */
+    struct lane sync;
+    bool has_quit;
+    bool is_told_no_nowait;
+
+    char pad[CACHE_LINE_BYTES];      /* below: any thread */
+    _Atomic(struct io_mail *) inbox; /* newest first */
+    _Atomic(struct job *) finished;  /* newest first */
+    atomic_bool is_asleep;           /* may be waiting in poll: wake it after putting something */
+    char pad_end[CACHE_LINE_BYTES];
+};
+
+struct ticket {
+    struct list link;
+    int fd;
+};
+struct uv_world {
+    struct io **shards;
+    int count;
+    void (*start)(struct io *, void *arg);
+    void *arg;
+    struct lane lanes[LANE_COUNT];
+    atomic_int running_count; /* shards that have not quit */
+    uv_mutex_t tickets_mutex;
+    struct list tickets; /* sockets on their way between shards */
+};
+
+/* turn.c */
+void turn_open(struct io *);
+void io_note(struct io *, struct io_req *, enum err); /* ends the request later in this turn */
+void io_wake(struct io *);                            /* any thread, after putting something */
+bool turn_is_quiet(struct io *);                      /* nothing is under way that will end */
+
+/* timers.c */
+void timers_open(struct io *);
+void timers_arm(struct io *);    /* before a poll: the alarm rings for the first sleep */
+void timers_expire(struct io *); /* after a poll: notes what is due */
+void timers_cancel(struct io *, struct io_req *);
+void timers_stop_all(struct io *);
+void timers_close(struct io *);
+
+/* mail.c */
+void mail_open(struct io *);
+void mail_take(struct io *); /* runs what arrived */
+bool mail_waits(struct io *);
+void mail_close(struct io *);
+
+/* lanes.c */
+void lane_open(struct lane *, int threads_max);
+void lane_close(struct lane *); /* when no job is left */
+void lanes_open(struct uv_world *);
+void lanes_close(struct uv_world *);
+/* A zeroed job of the shard; begins the request. */
+struct job *job_new(struct io *, struct io_req *, struct op *, void (*run)(struct job *));
+void job_start(struct job *, struct lane *);
+void jobs_take(struct io *); /* ends the requests of finished jobs */
+bool jobs_wait(struct io *);
+
+/* files.c */
+struct io_file *file_new(int fd, bool is_stream);
+
+/* sockets.c */
+struct io_socket {
+    struct wait wait; /* WAIT_CONNECT until it is connected, then WAIT_RECV */
+    struct list link; /* of io->sockets */
+    struct io *io;
+    union {
+        uv_handle_t handle;
+        uv_stream_t stream;
+        uv_tcp_t tcp;
+        uv_pipe_t pipe;
+    } u;
+    union {
+        uv_write_t write;
+        uv_connect_t connect;
+    } call;
+    struct io_req *connecting, *recv, *send;
+    struct io_socket **out; /* of connecting */
+    void *to;
+    size_t room, send_size;
+    enum err ended_err; /* with has_ended: OK at the end of the stream */
+    uint8_t family;
+    bool is_reading, has_ended;
+    bool has_spare_poll; /* one look at the socket without a reader is free: see sockets.c */
+};
+struct io_socket *socket_new(struct io *, uint8_t family);
+void socket_discard(struct io_socket *); /* closes the handle; frees it later */
+void socket_open(struct io_socket *, int fd);
+void socket_cancel_recv(struct io *, struct io_socket *, struct io_req *);
+void sockets_close(struct io *);
+
+/* listen.c */
+void listener_cancel(struct io *, struct io_listener *, struct io_req *);
+void listeners_close(struct io *);
+
+/* connect.c */
+void connect_cancel(struct io *, struct io_socket *, struct io_req *);
+bool addr_to_system(const struct io_addr *, struct sockaddr_storage *);
+void addr_of_system(const struct sockaddr *, struct io_addr *);
+
+/* give.c */
+void tickets_open(struct uv_world *);
+void tickets_close(struct uv_world *);
+
+/* signals.c */
+void signals_open(struct io *);
+void signals_cancel(struct io *, struct io_req *);
+
+/* errors.c */
+enum err err_of_system(int code); /* an errno, or its negation as libuv has it */
+enum err err_of_socket(int code); /* the same, where what is unknown means a lost connection */

@@ -24,7 +24,7 @@ struct store_options {
     const char *commitlog_folder; /* of the node; this shard's is <folder>/<shard> */
     enum journal_mode commitlog_mode;
     uint64_t commitlog_period_ns, segment_bytes, commitlog_bytes_max;
-    uint64_t memtable_bytes;     /* this shard's share */
+    uint64_t memtable_bytes;       /* this shard's share */
     const struct catalog *catalog; /* lives as long as the store; at its latest epoch at open */
     /* Does this shard own the token?  Replay asks. */
     bool (*owns)(void *context, int64_t token);
@@ -32,10 +32,12 @@ struct store_options {
 };
 
 /* Replays every shard folder under commitlog_folder (what this shard owns), then opens this shard's
- * log.  *out is set with OK.  `*failed` (may be NULL) says what and where otherwise. */
+ * log.  *out is set with OK.  `*failed` (may be NULL) says what and where otherwise.  The text in
+ * the options is copied.  No shard of the node may write before all of them have opened: they read
+ * each other's folders. */
 void store_open(struct io *, struct io_req *, struct op *, const struct store_options *,
                 struct store **out, struct report *failed);
-/* Syncs and closes; *store becomes NULL at once. */
+/* Waits for what is under way, syncs and closes; *store becomes NULL at once. */
 void store_close(struct store **, struct io_req *, struct op *);
 
 /* Applies encoded mutation bytes (borrowed until completion).  Completes with OK when durable and
@@ -51,13 +53,15 @@ enum err store_read(struct store *, const struct read *, struct arena *, struct 
 /* A table is gone from the catalog: its memtable goes. */
 void store_drop(struct store *, const struct uuid *table);
 /* TRUNCATE: forgets all rows of the table that were written before now (durable: a mark in the
- * commit log). */
+ * commit log).  OK, ERR_NOT_FOUND, ERR_OVERLOADED (the commit log is full), ERR_IO.  To be done on
+ * every shard of the node. */
 void store_truncate(struct store *, struct io_req *, struct op *, const struct uuid *table);
 
 struct store_counts {
     uint64_t applied, refused, reads, rows_read;
     uint64_t replayed_mutations, replayed_bytes, torn_bytes;
-    uint64_t memtable_bytes, memtable_bytes_max, partitions;
+    uint64_t skipped_mutations; /* at replay: ours, but of tables that are gone */
+    uint64_t memtable_bytes, memtable_bytes_max, partitions; /* max: the budget */
     struct journal_counts commitlog;
 };
 void store_counts(const struct store *, struct store_counts *out);

@@ -1,0 +1,165 @@
+/* apply.c - one mutation: admitted, logged, durable, visible, acknowledged.
+ *
+ *     admit ──> merge ──> ended
+ *       └── refused: ended, nothing was written
+ *
+ * Admission reserves memory before the log is touched, so what is in the log always finds room:
+ *
+ *     memory of the memtables + reserved + needed <= memtable_bytes
+ *
+ * Everything that can be wrong with the bytes is found before the log too, so a replay meets only
+ * mutations that decode.
+ *
+ * The ops are pooled with their arenas: a warm apply takes nothing from the heap.
+ *
+ * A table may be dropped or truncated while its mutation waits for the log.  A drop answers "no
+ * such table"; a truncation whose mark stands behind the mutation in the log takes it along.
+ */
+// SPDX-License-Identifier: Apache-2.0
+#include "base/mem.h"
+#include "store/inside.h"
+
+enum { ADMIT, MERGE };
+enum { ARENA_BYTES = 2048, APPLY_PRICE_NS = 1000, PRICE_BYTES_PER_NS = 8 };
+
+struct apply {
+    struct op op;
+    struct store *store;
+    struct list link; /* idle or busy */
+    struct io_req log;
+    struct io_req *done;
+    struct bytes bytes; /* the caller's */
+    struct arena arena; /* of `mutation` */
+    struct mutation mutation;
+    uint64_t number, need_bytes;
+};
+
+static struct op_next apply_admit(struct op *);
+static struct op_next apply_merge(struct op *);
+static void apply_release(struct op *);
+
+static const struct op_state states[] = {
+    [ADMIT] = { "admit", apply_admit, TO(MERGE) },
+    [MERGE] = { "merge", apply_merge, 0 },
+};
+
+static struct apply *apply_of(struct op *op) { return owner_of(op, struct apply, op); }
+
+static struct apply *apply_new(struct store *s)
+{
+    struct apply *a;
+    if (list_empty(&s->idle)) {
+        a = mem_zalloc(sizeof *a);
+        arena_init(&a->arena, ARENA_BYTES);
+    } else {
+        a = owner_of(s->idle.next, struct apply, link);
+        list_remove(&a->link);
+    }
+    list_add(&s->busy, &a->link);
+    return a;
+}
+
+void store_apply(struct store *s, struct io_req *req, struct op *op, struct bytes mutation)
+{
+    ensure(s->journal && !s->closing);
+    struct apply *a = apply_new(s);
+    a->store = s, a->done = req, a->bytes = mutation, a->need_bytes = 0;
+    io_req_begin(req, op);
+    op_start(&a->op, io_ops(s->io), NULL, states, apply_release);
+}
+
+static enum err apply_decode(struct apply *a)
+{
+    struct store *s = a->store;
+    if (a->bytes.size > u64_min(MUTATION_BYTES_MAX, s->options.segment_bytes / 2 - 1))
+        return ERR_LIMIT;
+    enum err e = mutation_peek(a->bytes, &a->mutation);
+    if (e)
+        return e;
+    struct table *table = catalog_table_by_id(s->options.catalog, &a->mutation.table);
+    if (!table)
+        return ERR_NOT_FOUND;
+    return mutation_decode(a->bytes, table, &a->arena, &a->mutation);
+}
+
+static enum err apply_reserve(struct apply *a)
+{
+    struct store *s = a->store;
+    uint64_t need = memtable_need_bytes(&a->mutation);
+    if (need > s->options.memtable_bytes)
+        return ERR_LIMIT;
+    if (s->memory_bytes + s->reserved_bytes + need > s->options.memtable_bytes) {
+        s->wanted_bytes = need;
+        return ERR_OVERLOADED;
+    }
+    a->need_bytes = need;
+    s->reserved_bytes += need;
+    s->wanted_bytes = 0;
+    return OK;
+}
+
+static struct op_next apply_end(struct apply *a, enum err e)
+{
+    struct store *s = a->store;
+    ensure(s->reserved_bytes >= a->need_bytes);
+    s->reserved_bytes -= a->need_bytes;
+    if (e)
+        s->counts.refused++;
+    else
+        s->counts.applied++;
+    io_req_end(a->done, e);
+    return op_end(&a->op, e);
+}
+
+static struct op_next apply_admit(struct op *op)
+{
+    struct apply *a = apply_of(op);
+    struct store *s = a->store;
+    io_charge(s->io, APPLY_PRICE_NS + a->bytes.size / PRICE_BYTES_PER_NS);
+    enum err e = apply_decode(a);
+    e = e ? e : store_log_state(s);
+    e = e ? e : apply_reserve(a);
+    if (e)
+        return apply_end(a, e);
+    a->number = store_append(s, &a->log, op, RECORD_MUTATION, a->bytes);
+    return op_wait(MERGE);
+}
+
+static struct op_next apply_merge(struct op *op)
+{
+    struct apply *a = apply_of(op);
+    struct store *s = a->store;
+    if (a->log.busy)
+        return op_wait(MERGE);
+    if (a->log.err)
+        return apply_end(a, ERR_IO);
+    store_settle(s, &a->mutation.table, a->number);
+    struct memtable *m = store_memtable_for(s, &a->mutation.table);
+    if (!m)
+        return apply_end(a, ERR_NOT_FOUND);
+    if (m->cleared < a->number)
+        store_merge(s, m, &a->mutation);
+    return apply_end(a, OK);
+}
+
+static void apply_release(struct op *op)
+{
+    struct apply *a = apply_of(op);
+    ensure(!a->log.busy);
+    arena_reset(&a->arena);
+    list_remove(&a->link);
+    list_add(&a->store->idle, &a->link);
+    store_left(a->store);
+}
+
+void applies_free(struct store *s)
+{
+    ensure(list_empty(&s->busy));
+    list_each(l, &s->idle)
+    {
+        struct apply *a = owner_of(l, struct apply, link);
+        arena_deinit(&a->arena);
+        mem_free(a);
+    }
+    list_init(&s->idle);
+}

@@ -77,13 +77,14 @@ static int tied_compare(struct bytes a, struct bytes b)
     return bytes_compare(bytes_of(a.data + 8, a.size - 8), bytes_of(b.data + 8, b.size - 8));
 }
 
-/* How many heads are less. */
+/* How many heads are less.  The steps are additions, not branches: which way a search goes cannot
+ * be foretold, and a processor that guesses wrong loses more than the step costs. */
 static unsigned heads_below(const struct btree_node *n, uint64_t head)
 {
     unsigned low = 0, left = n->count;
     while (left > 1) {
         unsigned half = left / 2;
-        low += n->heads[low + half - 1] < head ? half : 0;
+        low += half & (0u - (n->heads[low + half - 1] < head));
         left -= half;
     }
     return low + (n->heads[low] < head);

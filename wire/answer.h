@@ -22,13 +22,20 @@ struct answer_metadata {
     bool is_skipped;           /* no columns are written or were sent; columns_count holds */
 };
 
+/* Why a replica failed (facts 2.6): v5 tells it for each. */
+struct answer_reason {
+    struct bytes ip; /* 4 or 16 bytes */
+    uint16_t code;   /* 0 unknown, 2 timeout, ... */
+};
 /* Every field that some error needs; what an error does not have stays zero. */
 struct answer_error {
     enum wire_error_code code;
     struct bytes message;
     enum consistency consistency;
-    int32_t required, alive, received; /* alive: Unavailable; received: timeouts, failures */
-    int32_t failures;
+    int32_t required, alive, received;   /* alive: Unavailable; received: timeouts, failures */
+    int32_t failures;                    /* how many replicas failed */
+    const struct answer_reason *reasons; /* v5 tells as many as `failures` of them; NULL: none.
+                                            Not decoded. */
     bool has_data;
     struct bytes write_type;      /* "SIMPLE", "BATCH", ... */
     struct bytes keyspace, table; /* Already exists */
@@ -44,7 +51,8 @@ struct supported_option {
     const char *const *values;
 };
 void answer_supported_encode(struct buf *, const struct supported_option *, size_t count);
-/* The values of one option of a SUPPORTED body as a string list, left unread in *values. */
+/* The values of one option of a SUPPORTED body as a string list, left unread in *values.
+ * ERR_NOT_FOUND when it is not listed, ERR_PROTOCOL when the body is none. */
 enum err answer_supported_find(struct cursor, const char *name, struct cursor *values);
 
 enum result_kind { RESULT_VOID = 1, RESULT_ROWS, RESULT_KEYSPACE, RESULT_PREPARED, RESULT_SCHEMA };
@@ -71,8 +79,8 @@ void answer_prepared_encode(struct buf *, uint8_t version, const struct answer_p
 
 /* Schema change, as RESULT and as EVENT; events of nodes. */
 struct schema_event {
-    const char *change; /* CREATED, UPDATED, DROPPED */
-    const char *target; /* KEYSPACE, TABLE */
+    const char *change;          /* CREATED, UPDATED, DROPPED */
+    const char *target;          /* KEYSPACE, TABLE */
     struct bytes keyspace, name; /* name empty for a keyspace */
 };
 void answer_schema_change(struct buf *, const struct schema_event *);
@@ -81,7 +89,7 @@ void event_schema(struct buf *, const struct schema_event *);
 void event_node(struct buf *, const char *kind, const char *change, struct bytes ip, uint16_t port);
 
 /* ---- the driver's side ---- */
-struct answer_rows { /* decoded metadata, and the rows to walk through */
+struct answer_rows {                 /* decoded metadata, and the rows to walk through */
     struct answer_metadata metadata; /* columns in the arena */
     uint32_t rows_count;
     struct cursor rows; /* rows_count * columns_count [bytes] values, read with wire_value */
@@ -93,6 +101,7 @@ struct answer_result {
     struct answer_prepared prepared; /* PREPARED */
     struct schema_event schema;      /* SCHEMA */
 };
+/* What is decoded is borrowed from the body, arrays and names live in the arena.  ERR_PROTOCOL. */
 enum err answer_result_decode(struct cursor, uint8_t version, struct arena *,
                               struct answer_result *out);
 struct answer_event {
@@ -103,7 +112,7 @@ struct answer_event {
 };
 enum err answer_event_decode(struct cursor, struct answer_event *out);
 
-/* Type options (facts 3.1). */
-void wire_put_type(struct buf *, const struct type *);
+/* Type options (facts 3.1); duration is a custom class before v5, vectors always are. */
+void wire_put_type(struct buf *, uint8_t version, const struct type *);
 /* Nested at most 16 deep; ERR_PROTOCOL. */
 enum err wire_type(struct cursor *, struct arena *, const struct type **out);

@@ -21,17 +21,31 @@ struct wire_envelope {
                           payload prefixes still in it (see wire_prefix) */
 };
 
+/* Where the next envelope's bytes are. */
+enum wire_source {
+    WIRE_PLAIN,    /* in the input: no outer frames */
+    WIRE_BETWEEN,  /* before an outer frame */
+    WIRE_IN_PLACE, /* in the input: the payload of a self-contained frame */
+    WIRE_UNPACKED, /* in inner: the same, it was compressed */
+    WIRE_RUN,      /* in inner: pieces of one envelope from several frames */
+};
 struct wire_in {
-    bool is_server;      /* expects requests */
-    uint8_t version;     /* 0 until the first envelope has come */
-    bool is_framed, is_lz4;
-    uint32_t bytes_max;  /* of an envelope, header included */
-    struct buf input;    /* received, not yet taken apart */
-    size_t taken;        /* of input */
-    struct buf inner;    /* v5: payloads of outer frames; LZ4: the unpacked body */
+    bool is_server;  /* expects requests */
+    bool is_started; /* STARTUP has come: the version is fixed */
+    bool is_framed;  /* set by wire_in_framed */
+    bool is_lz4;     /* set by the owner when STARTUP agreed on it */
+    uint8_t version; /* of the last envelope; 0 until the first has come */
+    enum wire_source source;
+    uint32_t bytes_max;    /* of an envelope, header included, compressed or not */
+    struct buf input;      /* received, not yet taken apart */
+    size_t taken;          /* of input */
+    size_t unit_bytes;     /* of the envelope or outer frame at `taken` that is not all there */
+    uint32_t payload_left; /* IN_PLACE */
+    struct buf inner;      /* UNPACKED, RUN */
     size_t inner_taken;
-    struct buf body;
-    uint64_t skip_bytes; /* of an envelope that is too large: swallowed */
+    struct buf body;     /* v4: the unpacked body */
+    uint64_t skip_bytes; /* of a refused envelope: swallowed */
+    uint32_t announced_bytes;
     unsigned errors_in_a_row;
 };
 enum wire_verdict {
@@ -42,29 +56,37 @@ enum wire_verdict {
 };
 void wire_in_init(struct wire_in *, bool is_server, uint32_t bytes_max);
 void wire_in_deinit(struct wire_in *);
-/* Room for at least 1 byte, at the place where the next received bytes belong. */
+/* Room for at least 1 byte, at the place where the next received bytes belong.  The place holds
+ * until wire_in_fed, also while wire_in_next is called.  Asked for after WIRE_MORE, so that memory
+ * stays within one envelope and one outer frame. */
 uint8_t *wire_in_room(struct wire_in *, size_t *room);
 void wire_in_fed(struct wire_in *, size_t n);
-/* In v5, after STARTUP's answer: everything from here is in outer frames. */
+/* In v5, after STARTUP: everything from here is in outer frames. */
 void wire_in_framed(struct wire_in *);
 /* `out->version` of a BROKEN version mismatch is the version to answer in (facts 1.2). */
 enum wire_verdict wire_in_next(struct wire_in *, struct wire_envelope *out, struct report *);
-/* Bytes of an envelope that has begun and not ended: its announced size is reserved against budgets
- * before its body is read. 0 when none is under way. */
+/* Bytes that an envelope which has begun and not ended will take (when it is compressed, both forms
+ * together): reserved against budgets before its body is read.  0 when none is under way. */
 uint32_t wire_in_announced(const struct wire_in *);
 
 struct wire_out {
     bool is_server;
     uint8_t version;
-    bool is_framed, is_lz4;
-    struct buf raw;    /* envelopes as written */
-    struct buf framed; /* v5: the same in outer frames; v4 with LZ4: compressed */
-    size_t begun_at;   /* of the envelope being written */
-    bool is_begun;
+    bool is_framed;     /* set by wire_out_framed */
+    bool is_lz4;        /* set by the owner when STARTUP agreed on it, after its answer */
+    struct buf raw;     /* envelopes as written */
+    size_t plain_bytes; /* of raw: written before the frames began */
+    struct buf framed;  /* v5: raw in outer frames; v4: where bodies are compressed */
+    size_t begun_at;    /* of the envelope being written */
+    bool is_begun, is_rendered;
 };
 void wire_out_init(struct wire_out *, bool is_server, uint8_t version);
 void wire_out_deinit(struct wire_out *);
-/* Begins an envelope: its body is appended to the returned buffer (out->raw). */
+/* In v5, after STARTUP's answer was ended (sent or not): what is begun from here goes in outer
+ * frames. */
+void wire_out_framed(struct wire_out *);
+/* Begins an envelope: its body is appended to the returned buffer (out->raw).  Versions 1 and 2,
+ * which are answered nothing but an error, get their short header. */
 struct buf *wire_begin(struct wire_out *, uint8_t flags, int16_t stream, enum opcode);
 /* Ends it: the length is set; v4 bodies are compressed when that is agreed and shrinks them. */
 void wire_end(struct wire_out *);
@@ -76,16 +98,18 @@ struct bytes wire_out_bytes(struct wire_out *);
 void wire_out_sent(struct wire_out *);
 
 /* Takes the prefixes that flags announce off a body: tracing id (answers only), warnings, payload;
- * found warnings and payload are left unread in *warnings and *payload (may be NULL). */
+ * found warnings and payload are left unread in *warnings and *payload (may be NULL), empty when
+ * there are none. */
 enum err wire_prefix(const struct wire_envelope *, struct cursor *body, struct bytes *warnings,
                      struct bytes *payload);
 
 /* Primitive notations (facts 2.2), on top of base/buf.h. */
-void wire_put_string(struct buf *, struct bytes);       /* [string] */
-void wire_put_long_string(struct buf *, struct bytes);  /* [long string] */
-void wire_put_bytes(struct buf *, struct bytes);        /* [bytes] */
-void wire_put_short_bytes(struct buf *, struct bytes);  /* [short bytes] */
-void wire_put_null(struct buf *);                       /* [bytes] of length -1 */
+void wire_put_string(struct buf *, struct bytes);      /* [string] */
+void wire_put_long_string(struct buf *, struct bytes); /* [long string] */
+void wire_put_bytes(struct buf *, struct bytes);       /* [bytes] */
+void wire_put_short_bytes(struct buf *, struct bytes); /* [short bytes] */
+void wire_put_null(struct buf *);                      /* [bytes] of length -1 */
+void wire_put_value(struct buf *, struct value);       /* [value] */
 struct bytes wire_string(struct cursor *);
 struct bytes wire_long_string(struct cursor *);
 struct bytes wire_short_bytes(struct cursor *);

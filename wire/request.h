@@ -1,16 +1,24 @@
 /* request.h - the bodies that clients send: decoded by the server, encoded by the driver.
  *
- * Everything decoded is borrowed from the body; arrays live in the arena.  Errors: ERR_PROTOCOL with
- * a sentence.
+ * Everything decoded is borrowed from the body; arrays live in the arena.  Errors: ERR_PROTOCOL
+ * with a sentence.
  */
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 #include "base/arena.h"
 #include "wire/frame.h"
 
-enum { PARAM_VALUES = 0x01, PARAM_SKIP_METADATA = 0x02, PARAM_PAGE_SIZE = 0x04,
-       PARAM_PAGING_STATE = 0x08, PARAM_SERIAL = 0x10, PARAM_TIMESTAMP = 0x20, PARAM_NAMES = 0x40,
-       PARAM_KEYSPACE = 0x80, PARAM_NOW = 0x100 };
+enum {
+    PARAM_VALUES = 0x01,
+    PARAM_SKIP_METADATA = 0x02,
+    PARAM_PAGE_SIZE = 0x04,
+    PARAM_PAGING_STATE = 0x08,
+    PARAM_SERIAL = 0x10,
+    PARAM_TIMESTAMP = 0x20,
+    PARAM_NAMES = 0x40,
+    PARAM_KEYSPACE = 0x80,
+    PARAM_NOW = 0x100
+};
 
 struct query_params {
     enum consistency consistency;
@@ -18,12 +26,12 @@ struct query_params {
     uint32_t flags;          /* PARAM_* that were given */
     size_t values_count;
     struct value *values;
-    struct bytes *names;     /* NULL, or one per value */
-    int32_t page_size;       /* <= 0: no paging */
+    struct bytes *names; /* NULL, or one per value */
+    int32_t page_size;   /* <= 0: no paging */
     struct bytes paging_state;
-    int64_t timestamp;       /* with PARAM_TIMESTAMP */
-    struct bytes keyspace;   /* with PARAM_KEYSPACE */
-    int32_t now_seconds;     /* with PARAM_NOW */
+    int64_t timestamp;     /* with PARAM_TIMESTAMP */
+    struct bytes keyspace; /* with PARAM_KEYSPACE */
+    int32_t now_seconds;   /* with PARAM_NOW */
 };
 struct request_query {
     struct bytes text;
@@ -75,6 +83,7 @@ enum err request_register_decode(struct cursor, struct request_register *, struc
 /* Value of an option by name, any case; empty when absent. */
 struct bytes request_startup_option(const struct request_startup *, const char *name);
 
+/* Encoding writes what params->flags announces, so the flags must say VALUES when there are any. */
 void request_query_encode(struct buf *, uint8_t version, const struct request_query *);
 void request_prepare_encode(struct buf *, uint8_t version, const struct request_prepare *);
 void request_execute_encode(struct buf *, uint8_t version, const struct request_execute *);

@@ -21,7 +21,10 @@ struct log_options {
 };
 struct log;
 
-/* Shard 0 opens; then every shard attaches the same log to its io. */
+/* Shard 0 opens; *out is set when req completes with OK.  Then every shard, shard 0 included,
+ * attaches the same log to its io; NULL detaches (the worlds do so at their end), and what is
+ * buffered there still goes out.  log_close writes what shard 0 has and closes; *log becomes NULL
+ * at once, and lines that come later go nowhere. */
 void log_open(struct io *, struct io_req *, struct op *, const struct log_options *,
               struct log **out);
 void log_attach(struct io *, struct log *);

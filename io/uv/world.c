@@ -63,6 +63,7 @@ static void shard_main(void *arg)
 
 static void shard_stop(struct io *io)
 {
+    log_attach(io, NULL);
     sockets_close(io);
     listeners_close(io);
     timers_stop_all(io);
@@ -82,7 +83,6 @@ static void shard_close(struct io *io)
     lane_close(&io->sync);
     sockets_close(io);
     listeners_close(io);
-    log_attach(io, NULL);
     uv_walk(&io->loop, on_walk, NULL);
     uv_run(&io->loop, UV_RUN_DEFAULT);
     ensure(uv_loop_close(&io->loop) == 0);

@@ -1,0 +1,159 @@
+/* replica.c - writes to this node's own shards: straight to the store, or over to the shard that
+ * owns the token.
+ *
+ *     here:       store_apply
+ *     elsewhere:  hop ──mail──> apply there ──mail home──> done
+ *
+ * A hop is one piece of memory that is made here, used there and freed here.  What it carries (the
+ * mutation's bytes) is borrowed from the caller, who waits.
+ */
+// SPDX-License-Identifier: Apache-2.0
+#include "node/replica.h"
+#include "base/mem.h"
+#include "node/gather.h"
+
+enum { APPLY, APPLIED };
+enum hop_kind { HOP_APPLY, HOP_TRUNCATE };
+
+struct hop {
+    struct op op; /* runs on the other shard */
+    struct io_mail mail;
+    enum hop_kind kind;
+    struct shard *there;
+    struct io_req *done; /* the caller's leaf, on this shard */
+    struct io_req wait;
+    struct bytes mutation;
+    struct uuid table;
+    enum err err;
+    struct sum *sum; /* of a truncation over all shards */
+};
+struct sum { /* a leaf that ends when all its hops have */
+    struct io_req *done;
+    size_t left;
+    enum err err;
+};
+
+static struct op_next hop_apply(struct op *);
+static struct op_next hop_applied(struct op *);
+
+static const struct op_state hop_states[] = {
+    [APPLY] = { "apply", hop_apply, TO(APPLIED) },
+    [APPLIED] = { "applied", hop_applied, TO(APPLIED) },
+};
+
+static struct hop *hop_of(struct op *op) { return owner_of(op, struct hop, op); }
+
+static struct op_next hop_apply(struct op *op)
+{
+    struct hop *h = hop_of(op);
+    if (!h->there->store) {
+        h->wait.err = ERR_OVERLOADED;
+        return op_goto(APPLIED);
+    }
+    if (h->kind == HOP_APPLY)
+        store_apply(h->there->store, &h->wait, op, h->mutation);
+    else
+        store_truncate(h->there->store, &h->wait, op, &h->table);
+    return op_wait(APPLIED);
+}
+
+static struct op_next hop_applied(struct op *op)
+{
+    struct hop *h = hop_of(op);
+    if (h->wait.busy)
+        return op_wait(APPLIED);
+    h->err = h->wait.err;
+    return op_end(op, OK);
+}
+
+/* The op's last moment there; the memory goes home. */
+static void hop_release(struct op *op)
+{
+    struct hop *h = hop_of(op);
+    io_post_home(h->there->io, &h->mail);
+}
+
+static void hop_there(struct io *io, struct io_mail *mail)
+{
+    struct hop *h = owner_of(mail, struct hop, mail);
+    h->there = shard_of(io);
+    op_start(&h->op, io_ops(io), NULL, hop_states, hop_release);
+}
+
+static void hop_home(struct io *io, struct io_mail *mail)
+{
+    struct hop *h = owner_of(mail, struct hop, mail);
+    struct sum *sum = h->sum;
+    (void)io;
+    if (!sum) {
+        io_req_end(h->done, h->err);
+    } else {
+        ensure(sum->left > 0);
+        sum->err = sum->err == OK ? h->err : sum->err;
+        if (--sum->left == 0) {
+            io_req_end(sum->done, sum->err);
+            mem_free(sum);
+        }
+    }
+    mem_free(h);
+}
+
+static void replica_apply(void *context, struct io_req *req, struct op *op, int64_t token,
+                          struct bytes mutation, uint64_t deadline_ns)
+{
+    struct shard *s = context;
+    int owner = ring_shard(token, io_shards(s->io));
+    (void)deadline_ns; /* a write that is in the log is in the log */
+    if (owner == io_self(s->io) && s->store) {
+        store_apply(s->store, req, op, mutation);
+        return;
+    }
+    struct hop *h = mem_zalloc(sizeof *h);
+    h->kind = HOP_APPLY;
+    h->mutation = mutation;
+    h->done = req;
+    h->mail = (struct io_mail){ .there = hop_there, .home = hop_home };
+    io_req_begin(req, op);
+    io_post(s->io, owner, &h->mail);
+}
+
+void replica_truncate(struct shard *s, struct io_req *req, struct op *op, const struct uuid *table)
+{
+    struct sum *sum = mem_zalloc(sizeof *sum);
+    sum->done = req;
+    sum->left = (size_t)io_shards(s->io);
+    io_req_begin(req, op);
+    for (int i = 0; i < io_shards(s->io); i++) {
+        struct hop *h = mem_zalloc(sizeof *h);
+        h->kind = HOP_TRUNCATE;
+        h->table = *table;
+        h->sum = sum;
+        h->mail = (struct io_mail){ .there = hop_there, .home = hop_home };
+        io_post(s->io, i, &h->mail);
+    }
+}
+
+static void replica_read(void *context, struct io_req *req, struct op *op, const struct read *read,
+                         struct arena *arena, struct bytes *answer, uint64_t deadline_ns)
+{
+    (void)deadline_ns;
+    gather_start(context, req, op, read, arena, answer);
+}
+
+static enum err replica_read_now(void *context, const struct read *read, struct arena *arena,
+                                 struct read_sink *sink, struct read_outcome *out)
+{
+    struct shard *s = context;
+    bool is_here = !read->is_range && ring_shard(read->token, io_shards(s->io)) == io_self(s->io);
+    if (!is_here || !s->store)
+        return ERR_WOULD_WAIT;
+    return store_read(s->store, read, arena, sink, out);
+}
+
+struct replica_slot replica_slot(struct shard *s)
+{
+    return (struct replica_slot){ .context = s,
+                                  .apply = replica_apply,
+                                  .read = replica_read,
+                                  .read_now = replica_read_now };
+}

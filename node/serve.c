@@ -1,0 +1,139 @@
+/* serve.c - requests of other nodes: apply a mutation, read rows, truncate a table.
+ *
+ *     [catch up] ──> run ──> answer ──> ended
+ *
+ * A request that was made at a later epoch than this shard knows first fetches the metadata that it
+ * lacks.  A read of one partition that this shard owns is answered at once, without an op.  What
+ * comes before the store is open is parked; replica_unpark takes it up.
+ */
+// SPDX-License-Identifier: Apache-2.0
+#include "base/mem.h"
+#include "node/replica.h"
+
+enum { CATCH_UP, RUN, ANSWER };
+
+struct serve {
+    struct op op;
+    struct shard *shard;
+    struct cluster_request *request;
+    struct replica_slot slot;
+    struct io_req wait;
+    struct read read;
+    struct bytes answer;
+};
+
+static struct op_next serve_catch_up(struct op *);
+static struct op_next serve_run(struct op *);
+static struct op_next serve_answer(struct op *);
+static void serve_release(struct op *);
+
+static const struct op_state serve_states[] = {
+    [CATCH_UP] = { "catch up", serve_catch_up, TO(RUN) },
+    [RUN] = { "run", serve_run, TO(RUN) | TO(ANSWER) },
+    [ANSWER] = { "answer", serve_answer, TO(ANSWER) },
+};
+
+static struct serve *serve_of(struct op *op) { return owner_of(op, struct serve, op); }
+
+static struct op_next serve_catch_up(struct op *op)
+{
+    struct serve *v = serve_of(op);
+    struct cluster_request *r = v->request;
+    if (r->epoch <= cluster_epoch(v->shard->cluster))
+        return op_goto(RUN);
+    cluster_catch_up(v->shard->cluster, &v->wait, op, r->epoch, r->node, r->deadline_ns);
+    return op_wait(RUN);
+}
+
+static struct op_next serve_fail(struct serve *v, enum err err)
+{
+    v->wait.err = err;
+    return op_goto(ANSWER);
+}
+
+static struct op_next serve_run(struct op *op)
+{
+    struct serve *v = serve_of(op);
+    struct cluster_request *r = v->request;
+    struct uuid table;
+    if (v->wait.busy)
+        return op_wait(RUN);
+    if (v->wait.err != OK)
+        return serve_fail(v, ERR_BEHIND);
+    if (io_now(v->shard->io) > r->deadline_ns)
+        return serve_fail(v, ERR_TIMEOUT);
+    if (r->verb == VERB_APPLY) {
+        struct mutation m;
+        if (mutation_peek(r->body, &m) != OK)
+            return serve_fail(v, ERR_CORRUPT);
+        v->slot.apply(v->shard, &v->wait, op, m.token, r->body, r->deadline_ns);
+    } else if (r->verb == VERB_READ) {
+        if (read_decode(r->body, &r->arena, &v->read) != OK)
+            return serve_fail(v, ERR_CORRUPT);
+        v->slot.read(v->shard, &v->wait, op, &v->read, &r->arena, &v->answer, r->deadline_ns);
+    } else if (r->verb == VERB_TRUNCATE && r->body.size == sizeof table.b) {
+        memcpy(table.b, r->body.data, sizeof table.b);
+        replica_truncate(v->shard, &v->wait, op, &table);
+    } else {
+        return serve_fail(v, ERR_PROTOCOL);
+    }
+    return op_wait(ANSWER);
+}
+
+static struct op_next serve_answer(struct op *op)
+{
+    struct serve *v = serve_of(op);
+    if (v->wait.busy)
+        return op_wait(ANSWER);
+    enum err err = v->wait.err;
+    cluster_answer(v->request, err, err == OK ? v->answer : (struct bytes){ 0 });
+    return op_end(op, err);
+}
+
+static void serve_release(struct op *op) { mem_free(serve_of(op)); }
+
+/* A read of one partition of this shard's own: at once.  False when it needs an op. */
+static bool serve_now(struct shard *s, struct cluster_request *r)
+{
+    struct read read;
+    struct result_writer writer;
+    struct read_outcome outcome = { 0 };
+    struct buf out = buf_in(&r->arena);
+    struct replica_slot slot = replica_slot(s);
+    if (r->verb != VERB_READ || r->epoch > cluster_epoch(s->cluster) ||
+        read_decode(r->body, &r->arena, &read) != OK)
+        return false;
+    result_begin(&writer, &read, &out);
+    enum err err = slot.read_now(s, &read, &r->arena, &writer.sink, &outcome);
+    if (err == ERR_WOULD_WAIT)
+        return false;
+    if (err == OK)
+        result_end(&writer, &outcome);
+    cluster_answer(r, err, err == OK ? buf_bytes(&out) : (struct bytes){ 0 });
+    return true;
+}
+
+void replica_request(void *context, struct cluster_request *r)
+{
+    struct shard *s = context;
+    if (!s->store) {
+        list_add(&s->parked, &r->link);
+        return;
+    }
+    if (serve_now(s, r))
+        return;
+    struct serve *v = mem_zalloc(sizeof *v);
+    v->shard = s;
+    v->request = r;
+    v->slot = replica_slot(s);
+    op_start(&v->op, io_ops(s->io), NULL, serve_states, serve_release);
+}
+
+void replica_unpark(struct shard *s)
+{
+    ensure(s->store);
+    list_each(l, &s->parked) {
+        list_remove(l);
+        replica_request(s, owner_of(l, struct cluster_request, link));
+    }
+}

@@ -13,8 +13,10 @@
 #pragma once
 #include "model/schema.h"
 
-/* Appends the component of one value (with its 0x40); an empty value of a type that allows it sorts
- * first (last when reversed). */
+/* Appends the component of one value (with its 0x40).  An empty value of a type that allows it
+ * sorts first (last when reversed): where the type is not bytes it is a mark alone, 0x3c or 0x44.
+ * The value must be valid for the type.  Values that type_compare calls equal (1.0 and 1.00) have
+ * the same bytes: they are the same row, as in Cassandra. */
 void comparable_component(const struct type *, bool is_reversed, struct bytes value,
                           struct buf *out);
 /* Appends the whole key of a row: `values` are clustering_count raw values. */

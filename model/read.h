@@ -11,7 +11,8 @@
 struct slice { /* between two bounds of comparable.h; an empty one is open */
     struct bytes low, high;
 };
-struct position { /* just behind a row; row_key empty: behind the whole partition */
+struct position { /* just behind a row; row_key empty: behind the whole partition; key empty:
+                     behind every partition of the token */
     bool is_set;
     int64_t token;
     struct bytes key, row_key;
@@ -26,15 +27,22 @@ struct read {
     size_t slices_count; /* 0: whole partitions; else disjoint, in clustering order */
     struct slice *slices;
     bool is_reversed;
-    struct position from;   /* go on behind this */
-    uint32_t rows_limit;    /* live rows, > 0 */
-    uint32_t bytes_limit;   /* of encoded rows; at least one row comes whatever its size; > 0 */
-    size_t columns_count;   /* 0: all; else values of other columns are left out (their cells are
-                               there with empty values, since they keep rows alive) */
-    uint32_t *columns;      /* numbers, ascending */
+    struct position from; /* go on behind this */
+    uint32_t rows_limit;  /* live rows, > 0 */
+    uint32_t bytes_limit; /* of encoded rows (row_codec.h) and heads of partitions; the first of
+                             them comes whatever its size; > 0 */
+    size_t columns_count; /* 0: all; else values of other columns are left out (their cells are
+                             there with empty values, since they keep rows alive) */
+    uint32_t *columns;    /* numbers, ascending */
     int64_t now_seconds;
 };
 enum { READ_SLICES_MAX = 4096 };
+
+/* By token, then key, then row key in the order of the read: negative, 0, positive. */
+int position_compare(const struct position *, const struct position *, bool is_reversed);
+void position_encode(const struct position *, struct buf *out);
+/* Borrowed from the input; is_set.  A fault makes the cursor bad. */
+struct position position_decode(struct cursor *);
 
 void read_encode(const struct read *, struct buf *out);
 /* Arrays in the arena, bytes borrowed.  ERR_CORRUPT. */
@@ -48,7 +56,7 @@ struct read_sink {
     void (*row)(struct read_sink *, const struct row *, bool is_live);
 };
 struct read_outcome {
-    bool has_more; /* a limit was reached: continue from `last` */
+    bool has_more;        /* a limit was reached: continue from `last` */
     struct position last; /* bytes in the arena that the call was given */
     uint32_t rows_count;  /* live ones */
     uint32_t dead_count;  /* rows that were only tombstones */
@@ -60,7 +68,7 @@ struct result_writer {
     struct read_sink sink;
     struct buf *out;
     const struct read *read;
-    size_t rows_at;   /* for the implementation */
+    size_t rows_at; /* for the implementation */
     uint32_t rows, partitions;
 };
 void result_begin(struct result_writer *, const struct read *, struct buf *out);

@@ -16,7 +16,7 @@ struct deletion {
     int64_t timestamp; /* microseconds; TIMESTAMP_NONE: no deletion */
     uint32_t seconds;  /* local deletion time, Unix seconds */
 };
-struct liveness { /* of a row that was INSERTed: it lives without any cell */
+struct liveness {      /* of a row that was INSERTed: it lives without any cell */
     int64_t timestamp; /* TIMESTAMP_NONE: only its cells keep it alive */
     uint32_t ttl;      /* seconds; 0: none */
     uint32_t expires;  /* Unix seconds when ttl > 0 */
@@ -25,7 +25,7 @@ struct liveness { /* of a row that was INSERTed: it lives without any cell */
 enum cell_kind { CELL_LIVE, CELL_EXPIRING, CELL_DELETED };
 struct cell {
     int64_t timestamp;
-    uint32_t column; /* its number */
+    uint32_t column;  /* its number */
     uint32_t ttl;     /* EXPIRING */
     uint32_t seconds; /* EXPIRING: expiry; DELETED: local deletion time */
     enum cell_kind kind;
@@ -63,7 +63,9 @@ const struct cell *row_cell(const struct row *, uint32_t column); /* NULL when a
 /* The i-th raw clustering value. */
 struct bytes row_clustering(const struct row *, size_t i);
 
-/* Partition keys: one column raw; several each as 2-byte length, bytes, 0x00 (facts: 4.2). */
+enum { KEY_BYTES_MAX = 65535 };
+/* Partition keys: one column raw; several each as 2-byte length, bytes, 0x00 (facts: 4.2).  The
+ * caller has refused values above KEY_BYTES_MAX. */
 void key_encode(const struct table *, const struct bytes *values, struct buf *out);
 /* The i-th component of a key; empty when the key is malformed. */
 struct bytes key_component(const struct table *, struct bytes key, size_t i);

@@ -56,7 +56,7 @@ struct keyspace {
     size_t datacenters_count;
     struct datacenter_factor *datacenters; /* TOPOLOGY, sorted by name */
     bool is_durable;
-    bool is_system; /* not user-modifiable */
+    bool is_system;    /* not user-modifiable */
     struct map tables; /* by name: struct table, one reference each */
 };
 
@@ -73,7 +73,8 @@ struct keyspace *catalog_keyspace(const struct catalog *, const char *name);
 /* NULL when absent. */
 struct table *catalog_table(const struct catalog *, const char *keyspace, const char *name);
 struct table *catalog_table_by_id(const struct catalog *, const struct uuid *);
-/* Adds a virtual or system table (and its keyspace when absent, LOCAL, system); takes the reference. */
+/* Adds a virtual or system table (and its keyspace when absent, LOCAL, system); takes the
+ * reference. */
 void catalog_add_system(struct catalog *, struct table *taken);
 
 struct table *table_new(void); /* one reference, empty arena */

@@ -1,7 +1,7 @@
 /* type.h - CQL types: what they are called, which bytes are values of them, how values compare.
  *
- * Kinds carry the protocol's option ids (facts: protocol 3.1).  A struct type is immutable and lives
- * in the arena of whoever made it; native types are static.
+ * Kinds carry the protocol's option ids (facts: protocol 3.1).  A struct type is immutable and
+ * lives in the arena of whoever made it; native types are static.
  */
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
@@ -36,7 +36,7 @@ enum type_kind {
 #define X(kind, id, name, size, java) TYPE_##kind = id,
     TYPE_NATIVE_LIST(X)
 #undef X
-    TYPE_LIST = 0x20,
+        TYPE_LIST = 0x20,
     TYPE_MAP = 0x21,
     TYPE_SET = 0x22,
     TYPE_UDT = 0x30,
@@ -46,9 +46,9 @@ enum type_kind {
 
 struct type {
     enum type_kind kind;
-    bool is_frozen;           /* of list, map, set, UDT; tuples and vectors always are */
-    uint32_t dimension;       /* of a vector */
-    size_t parts_count;       /* list, set, vector 1; map 2; tuple, UDT n */
+    bool is_frozen;     /* of list, map, set, UDT; tuples and vectors always are */
+    uint32_t dimension; /* of a vector */
+    size_t parts_count; /* list, set, vector 1; map 2; tuple, UDT n */
     const struct type **parts;
     const char *keyspace, *name; /* of a UDT; name of a custom class */
     const char **fields;         /* of a UDT: parts_count names */

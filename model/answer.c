@@ -1,0 +1,98 @@
+/* answer.c - an encoded answer, read step by step (result.c has the format).
+ *
+ * Whoever merges relies on order, so it is checked here: partitions ascend by token and key, rows
+ * follow the read's order, and nothing lies outside of what was asked.
+ */
+// SPDX-License-Identifier: Apache-2.0
+#include "model/answer.h"
+
+static int compare_place(int64_t token_a, struct bytes a, int64_t token_b, struct bytes b)
+{
+    return token_a != token_b ? (token_a < token_b ? -1 : 1) : bytes_compare(a, b);
+}
+
+int answer_compare_partition(const struct answer *a, const struct answer *b)
+{
+    return compare_place(a->token, a->key, b->token, b->key);
+}
+
+static bool is_asked_for(const struct read *read, struct bytes key, int64_t token)
+{
+    if (!read->is_range)
+        return bytes_equal(read->key, key);
+    return token > read->after && token <= read->upto;
+}
+
+static bool at_row(const struct answer *a)
+{
+    return cursor_left(&a->body) && !(*a->body.at & ANSWER_PARTITION);
+}
+
+enum err answer_next_row(struct answer *a)
+{
+    struct bytes before = a->has_row ? a->row.key : (struct bytes){ 0 };
+    a->has_row = at_row(a);
+    if (!a->has_row)
+        return OK;
+    /* The key before lies in the buffer that the next one would overwrite: take turns. */
+    struct buf spare = a->space.key;
+    a->space.key = a->spare_key;
+    a->spare_key = spare;
+    row_decode(&a->body, a->table, &a->space, &a->row);
+    if (a->body.bad)
+        return ERR_CORRUPT;
+    if (before.size == 0)
+        return OK;
+    int c = bytes_compare(before, a->row.key);
+    return (a->read->is_reversed ? c > 0 : c < 0) ? OK : ERR_CORRUPT;
+}
+
+enum err answer_next_partition(struct answer *a)
+{
+    struct bytes key_before = a->key;
+    int64_t token_before = a->token;
+    ensure(!at_row(a));
+    a->has_row = false;
+    if (cursor_left(&a->body) == 0) {
+        a->key = (struct bytes){ 0 };
+        return OK;
+    }
+    uint8_t mark = cursor_u8(&a->body);
+    a->key = cursor_sized(&a->body);
+    a->deletion = deletion_none();
+    if (mark == ANSWER_PARTITION_DELETED)
+        a->deletion = deletion_decode(&a->body);
+    else if (mark != ANSWER_PARTITION)
+        return ERR_CORRUPT;
+    if (a->body.bad || a->key.size == 0)
+        return ERR_CORRUPT;
+    a->token = key_token(a->key);
+    if (!is_asked_for(a->read, a->key, a->token) ||
+        (key_before.size && compare_place(token_before, key_before, a->token, a->key) >= 0))
+        return ERR_CORRUPT;
+    return answer_next_row(a);
+}
+
+enum err answer_open(struct answer *a, const struct table *table, const struct read *read,
+                     struct bytes encoded, struct arena *arena)
+{
+    struct cursor c = cursor_of(encoded);
+    *a = (struct answer){ .table = table, .read = read };
+    a->space = (struct row_space){ .arena = arena, .key = buf_in(arena), .is_reused = true };
+    a->spare_key = buf_in(arena);
+    uint32_t size = cursor_be32(&c);
+    struct bytes body = cursor_bytes(&c, size);
+    uint8_t has_more = cursor_u8(&c);
+    a->is_partial = has_more != 0;
+    if (a->is_partial)
+        a->last = position_decode(&c);
+    if (c.bad || cursor_left(&c) || has_more > 1)
+        return ERR_CORRUPT;
+    if (a->is_partial && read->from.is_set && /* else whoever continues would never end */
+        position_compare(&a->last, &read->from, read->is_reversed) <= 0)
+        return ERR_CORRUPT;
+    a->body = cursor_of(body);
+    if (body.size && at_row(a)) /* rows begin with a partition */
+        return ERR_CORRUPT;
+    return answer_next_partition(a);
+}

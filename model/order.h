@@ -1,0 +1,23 @@
+/* order.h - how the values of a type are ordered; shared by type_compare and comparable.c. */
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include "model/type.h"
+
+enum order {
+    ORDER_BYTES,    /* any length, unsigned bytes, a prefix first */
+    ORDER_UNSIGNED, /* fixed size, unsigned bytes */
+    ORDER_SIGNED,   /* fixed size, two's complement */
+    ORDER_BOOLEAN,
+    ORDER_FLOAT,
+    ORDER_VARINT,
+    ORDER_DECIMAL,
+    ORDER_UUID,
+    ORDER_TIMEUUID,
+};
+enum order order_of(const struct type *);
+
+/* A float (in the upper half) or double as bits that compare as unsigned numbers; every NaN is
+ * the same, above infinity. */
+uint64_t order_float_bits(struct bytes value);
+/* The first half of a version-1 uuid as a number that orders by time; its version on top. */
+uint64_t order_uuid_time(struct bytes value);

@@ -3,14 +3,20 @@
  *
  * The same seed gives the same history: sim_hash() covers every byte that is said or stored, every
  * completion and every move of an op.
+ *
+ * Limits: connections are streams, so loss and repetition on the wire show as delay; the current
+ * folder is "/"; file times, modes and owners do not exist.
  */
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 #include "io/io.h"
 
-enum { SIM_NODES_MAX = 8, SIM_SHARDS_MAX = 8 };
+enum { SIM_NODES_MAX = 8, SIM_SHARDS_MAX = 8, SIM_CLIENTS_MAX = 32 };
+/* Where a function takes a node, this stands for the test's own shard with that index. */
+#define SIM_CLIENT(index) (SIM_NODES_MAX + (index))
 
-/* Ranges; a seed draws the values.  All zero: a perfect world of 1 ns latencies. */
+/* What may go wrong, and how much; each event draws from the seed within these ranges.  All zero: a
+ * perfect world of 1 ns latencies. */
 struct sim_faults {
     uint64_t net_ns_max;       /* delay of a chunk */
     uint64_t disk_ns_max;      /* of a read, write or sync */
@@ -21,38 +27,74 @@ struct sim_faults {
     size_t chunk_bytes_max;    /* streams are cut at 1 .. this; 0: never cut */
     int64_t clock_skew_us_max; /* a node's wall clock is off by up to this */
     unsigned mail_credits;     /* 0: 1024 */
+    unsigned net_reset_pct;    /* in 10,000: a chunk resets its connection instead of arriving */
 };
 
 struct sim;
 struct sim *sim_new(uint64_t seed, struct sim_faults);
+/* Nodes that still run are killed first. */
 void sim_free(struct sim *);
+/* From now on; for a calm phase after the storm.  Clock skews and mail credits stay. */
+void sim_set_faults(struct sim *, struct sim_faults);
 
-/* Starts (or restarts) a node over the disk it had: `start` runs for each shard.  `address` is where
- * its listeners and connections are ("10.0.0.1"). */
+/* ---- nodes ---- */
+/* Starts (or restarts) a node over the disk it had: `start` runs for each shard, inside this call.
+ * `address` is where its listeners and connections are ("10.0.0.1"). */
 void sim_start(struct sim *, int node, int shards, const char *address,
                void (*start)(struct io *, void *arg), void *arg);
-/* Kills a node without warning: its shards stop between two steps, its connections are reset, of
- * what was written and not synced a seeded part is lost (none, all, a prefix, or random sectors,
- * torn), un-synced directory entries too.  `release` is called with each shard's context so that the
- * program can free what it allocated. */
+/* Kills a node without warning: its shards stop between two steps, its requests never complete, its
+ * connections are reset, of what was written and not synced a seeded part is lost (sim_image), of
+ * un-synced changes to folders too.  `release` (may be NULL) is called with each shard's context;
+ * whatever the node's code has taken from the heap (mem.h) and not freed then, is freed for it. */
 void sim_kill(struct sim *, int node, void (*release)(void *context));
 bool sim_alive(const struct sim *, int node); /* started, not killed, not all shards quit */
+/* Stops a node for a while, as SIGSTOP does; its clock goes on. */
+void sim_pause(struct sim *, int node, uint64_t ns);
+/* Completes the node's io_signal, as SIGTERM does. */
+void sim_signal(struct sim *, int node);
+/* The node's wall clock jumps. */
+void sim_clock_jump(struct sim *, int node, int64_t by_us);
 
-/* Cuts the network from a to b (one way). */
+/* ---- disk ---- */
+/* What is left of un-synced writes and changes to folders after the next kills of this node. */
+enum sim_image {
+    SIM_IMAGE_ANY,     /* drawn at each kill */
+    SIM_IMAGE_NONE,    /* nothing */
+    SIM_IMAGE_ALL,     /* everything: the machine stayed up */
+    SIM_IMAGE_PREFIX,  /* the first ones, the last of them torn */
+    SIM_IMAGE_SECTORS, /* any of the 512-byte sectors, some torn; any of the changes to folders */
+};
+void sim_image(struct sim *, int node, enum sim_image);
+/* The nth disk request of this node from now (1: the next) fails with `err`, and `count` in all do;
+ * n = 0 forgets it.  sim_disk_calls: how many there were. */
+void sim_fail_disk(struct sim *, int node, uint64_t nth, uint64_t count, enum err err);
+uint64_t sim_disk_calls(const struct sim *, int node);
+/* The size of the disk: beyond it writes fail with ERR_NO_SPACE.  1 TiB at first. */
+void sim_disk_size(struct sim *, int node, uint64_t bytes);
+/* The bytes of a file on a node's disk as a read sees them, or {NULL,0} when there is none;
+ * borrowed until the next call of this function.  Overwrites are for corruption tests: durable at
+ * once, as are the file and its folders when they are new. */
+struct bytes sim_file(struct sim *, int node, const char *path);
+void sim_file_set(struct sim *, int node, const char *path, size_t offset, struct bytes);
+void sim_file_cut(struct sim *, int node, const char *path, size_t size);
+
+/* ---- network ---- */
+/* Cuts the network from a to b (one way).  What is on the way waits until it is healed. */
 void sim_cut(struct sim *, int a, int b, bool is_cut);
 
+/* ---- the run ---- */
 /* Runs ready ops, then lets the next event happen.  False when nothing is left to happen. */
 bool sim_step(struct sim *);
 uint64_t sim_now(const struct sim *); /* ns of virtual time */
 uint64_t sim_hash(const struct sim *);
 uint64_t sim_draw(struct sim *); /* a random number from the seed, for the test itself */
 
-/* A shard of the test's own, outside all nodes: to run clients in.  Connects to node addresses. */
+/* A shard of the test's own, outside all nodes, with a disk and an address of its own: to run
+ * clients in.  Its memory is the test's. */
 struct io *sim_client(struct sim *, int index);
-/* What a node asked of its world, summed; what it has open now, for leak checks. */
+/* What a node asked of its world, summed over its shards and runs. */
 struct io_counts sim_counts(const struct sim *, int node);
-unsigned sim_open_handles(const struct sim *, int node);
-/* The bytes of a file on a node's disk, or {NULL,0}; borrowed until the next step.  Overwrites are
- * for corruption tests. */
-struct bytes sim_file(struct sim *, int node, const char *path);
-void sim_file_set(struct sim *, int node, const char *path, size_t offset, struct bytes);
+/* Leak checks: what a node has now, or had left when its last shard quit; 0 after a kill. */
+unsigned sim_open_handles(const struct sim *, int node); /* files, sockets, listeners */
+uint64_t sim_open_ops(const struct sim *, int node);
+uint64_t sim_open_blocks(const struct sim *, int node); /* of the heap */

@@ -1,0 +1,103 @@
+/* clock.c - a shard's who, when and how much: identity, clocks, prices, chance, sleep, work.
+ *
+ * All clocks come from the one virtual time.  Within a turn it stands still (io_now), except for
+ * the prices that the turn has declared so far (io_clock).  A price is drawn between half and one
+ * and a half of what was declared.  The wall clock starts in 2026 and is off by the node's skew.
+ */
+// SPDX-License-Identifier: Apache-2.0
+#include "io/sim/impl.h"
+
+static const int64_t WALL_START_US = 1767225600000000; /* 2026-01-01T00:00Z */
+
+struct ops *io_ops(struct io *io) { return &io->ops; }
+int io_self(const struct io *io) { return io->self; }
+int io_shards(const struct io *io) { return io->node->shards_count; }
+void *io_context(const struct io *io) { return io->context; }
+void io_set_context(struct io *io, void *context) { io->context = context; }
+const struct io_counts *io_counts(const struct io *io) { return &io->counts; }
+void io_quit(struct io *io) { io->has_quit = true; }
+
+uint64_t io_now(struct io *io) { return io->sim->now_ns; }
+uint64_t io_clock(struct io *io) { return io->sim->now_ns + io->turn_ns; }
+
+int64_t io_wall(struct io *io)
+{
+    return WALL_START_US + (int64_t)(io->sim->now_ns / 1000) + io->node->skew_us;
+}
+
+static void step_look(struct io *io)
+{
+    if (io->step_seen == io->ops.steps_count)
+        return;
+    io->step_seen = io->ops.steps_count;
+    io->step_ns = 0;
+}
+
+uint64_t io_spent(struct io *io)
+{
+    step_look(io);
+    return io->step_ns;
+}
+
+void io_charge(struct io *io, uint64_t ns)
+{
+    step_look(io);
+    uint64_t price = ns / 2 + prng_below(&io->node->prng, ns + 1);
+    io->step_ns += price;
+    io->turn_ns += price;
+}
+
+uint64_t io_random(struct io *io) { return prng_next(&io->node->prng); }
+
+bool io_rare(struct io *io, const char *name)
+{
+    bool is_so = prng_chance(&io->node->prng, io->sim->faults.rare_pct);
+    if (is_so)
+        sim_mix_bytes(io->sim, bytes_text(name));
+    return is_so;
+}
+
+void io_sleep(struct io *io, struct io_req *req, struct op *op, uint64_t ns)
+{
+    uint64_t far = UINT64_MAX / 4; /* for ever, without running over */
+    event_request(io, req, op, ns < far ? ns + (ns == 0) : far)->may_stop = true;
+}
+
+/* ---- a pure function on a worker ---- */
+
+struct work {
+    void (*run)(void *);
+    void *arg;
+};
+
+static void work_run(struct event *e)
+{
+    struct work *w = e->object;
+    w->run(w->arg);
+    mem_free(w);
+}
+
+void io_work(struct io *io, struct io_req *req, struct op *op, void (*run)(void *arg), void *arg)
+{
+    struct event *e = event_request(io, req, op, sim_latency(io->sim, io->sim->faults.mail_ns_max));
+    struct work *w = mem_zalloc(sizeof *w); /* the node's: a kill frees it */
+    *w = (struct work){ run, arg };
+    e->object = w;
+    e->fire = work_run;
+}
+
+/* ---- being asked to stop ---- */
+
+void io_signal(struct io *io, struct io_req *req, struct op *op)
+{
+    ensure(io->self == 0);
+    wait_begin(&io->node->signal, req, op, NULL, 0);
+}
+
+void sim_signal(struct sim *s, int node)
+{
+    ensure(sim_alive(s, node));
+    struct sim_node *n = s->nodes[node];
+    if (n->signal.req)
+        event_finish(&n->shards[0], wait_take(&n->signal), OK);
+}

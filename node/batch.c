@@ -7,62 +7,83 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "node/session.h"
 
-enum { BATCH_MUTATIONS_MAX = 65535 };
-
 struct batch {
     struct session *session;
     struct arena *arena;
     struct request_batch request;
     struct cql_params params;
-    struct cql_mutation *mutations;
-    size_t count, room;
+    struct list partitions; /* in the order of their first statement */
+    struct map by_key;
+    size_t count;
+};
+struct partition { /* of one table, and all that the batch does to it */
+    struct list link;
+    const struct table *table;
+    struct bytes key;
+    struct mutation all; /* its rows array has room for twice its count, a power of two */
+    size_t room;
 };
 
-/* Adds one mutation, joined with an earlier one of the same partition when there is one. */
+static struct partition *batch_partition(struct batch *b, const struct cql_mutation *m)
+{
+    struct buf name = buf_in(b->arena);
+    buf_put(&name, m->table->id.b, sizeof m->table->id.b);
+    buf_put_bytes(&name, m->key);
+    struct partition *p = map_get(&b->by_key, buf_bytes(&name));
+    if (p)
+        return p;
+    p = arena_new(b->arena, struct partition);
+    p->table = m->table;
+    p->key = bytes_of(name.data + sizeof m->table->id.b, m->key.size);
+    p->all = (struct mutation){ .table = m->table->id,
+                                .key = p->key,
+                                .token = m->token,
+                                .deletion = deletion_none() };
+    list_add(&b->partitions, &p->link);
+    map_put(&b->by_key, buf_bytes(&name), p);
+    b->count++;
+    return p;
+}
+
+/* Adds one mutation to what the batch does to its partition. */
 static enum err batch_join(struct batch *b, const struct cql_mutation *m)
 {
-    for (size_t i = 0; i < b->count; i++) {
-        struct cql_mutation *at = &b->mutations[i];
-        if (at->token != m->token || at->table != m->table || !bytes_equal(at->key, m->key))
-            continue;
-        struct mutation one, two, both;
-        enum err err = mutation_decode(at->encoded, at->table, b->arena, &one);
-        if (err == OK)
-            err = mutation_decode(m->encoded, m->table, b->arena, &two);
-        if (err != OK)
-            return err;
-        both = one;
-        both.deletion = deletion_newer(one.deletion, two.deletion);
-        both.rows_count = one.rows_count + two.rows_count;
-        both.rows = arena_array(b->arena, struct row, both.rows_count);
-        if (one.rows_count)
-            memcpy(both.rows, one.rows, one.rows_count * sizeof *one.rows);
-        if (two.rows_count)
-            memcpy(both.rows + one.rows_count, two.rows, two.rows_count * sizeof *two.rows);
-        struct buf encoded = buf_in(b->arena);
-        mutation_encode(&both, &encoded);
-        at->encoded = buf_bytes(&encoded);
-        return OK;
+    struct partition *p = batch_partition(b, m);
+    struct mutation one;
+    enum err err = mutation_decode(arena_copy(b->arena, m->encoded), m->table, b->arena, &one);
+    if (err != OK)
+        return err;
+    struct mutation *all = &p->all;
+    size_t count = all->rows_count + one.rows_count;
+    if (count > p->room) {
+        struct row *wider = arena_array(b->arena, struct row, 2 * count);
+        if (all->rows_count)
+            memcpy(wider, all->rows, all->rows_count * sizeof *wider);
+        all->rows = wider;
+        p->room = 2 * count;
     }
-    ensure(b->count < b->room);
-    b->mutations[b->count++] = *m;
+    if (one.rows_count)
+        memcpy(all->rows + all->rows_count, one.rows, one.rows_count * sizeof *one.rows);
+    all->rows_count = count;
+    all->epoch = one.epoch;
+    all->deletion = deletion_newer(all->deletion, one.deletion);
     return OK;
 }
 
-static enum err batch_make_room(struct batch *b, size_t more, struct report *report)
+static void batch_finish(struct batch *b, struct cql_action *out)
 {
-    size_t room = b->count + more;
-    if (room > BATCH_MUTATIONS_MAX)
-        return report_set(report, ERR_INVALID, "the batch changes more than %d partitions",
-                          BATCH_MUTATIONS_MAX);
-    if (room <= b->room)
-        return OK;
-    struct cql_mutation *wider = arena_array(b->arena, struct cql_mutation, 2 * room);
-    if (b->count)
-        memcpy(wider, b->mutations, b->count * sizeof *wider);
-    b->mutations = wider;
-    b->room = 2 * room;
-    return OK;
+    out->kind = CQL_BATCH;
+    out->mutations = arena_array(b->arena, struct cql_mutation, b->count + 1);
+    list_each(l, &b->partitions) {
+        struct partition *p = owner_of(l, struct partition, link);
+        struct buf encoded = buf_in(b->arena);
+        mutation_encode(&p->all, &encoded);
+        out->mutations[out->mutations_count++] = (struct cql_mutation){ .table = p->table,
+                                                                        .key = p->key,
+                                                                        .token = p->all.token,
+                                                                        .encoded = buf_bytes(
+                                                                            &encoded) };
+    }
 }
 
 /* The plan of one entry, with a reference. */
@@ -94,13 +115,13 @@ static enum err batch_bind_entry(struct batch *b, const struct batch_entry *e, s
         err = report_set(&f->report, ERR_INVALID,
                          "Invalid statement in batch: only UPDATE, INSERT and DELETE are allowed");
     if (err == OK) {
+        b->params.random[0] = io_random(b->session->shard->io);
+        b->params.random[1] = io_random(b->session->shard->io);
         b->params.values = e->values;
         b->params.values_count = e->values_count;
         err = cql_bind(plan, &b->session->shard->catalog, &b->params, b->arena, &action,
                        &f->report);
     }
-    if (err == OK)
-        err = batch_make_room(b, action.mutations_count, &f->report);
     for (size_t i = 0; err == OK && i < action.mutations_count; i++)
         err = batch_join(b, &action.mutations[i]);
     if (plan)
@@ -125,6 +146,7 @@ enum err batch_bind(struct session *s, const struct wire_envelope *e, struct are
 {
     struct batch b = { .session = s, .arena = arena };
     struct cursor body;
+    list_init(&b.partitions);
     enum err err = wire_prefix(e, &body, NULL, NULL);
     if (err == OK)
         err = request_batch_decode(body, session_out(s)->version, arena, &b.request, &f->report);
@@ -136,16 +158,14 @@ enum err batch_bind(struct session *s, const struct wire_envelope *e, struct are
     b.params.timestamp = (q->flags & PARAM_TIMESTAMP) ? q->timestamp : shard_timestamp(s->shard);
     if (q->flags & PARAM_NOW)
         b.params.now_seconds = q->now_seconds;
-    b.params.random[0] = io_random(s->shard->io);
-    b.params.random[1] = io_random(s->shard->io);
     for (size_t i = 0; err == OK && i < b.request.entries_count; i++)
         err = batch_bind_entry(&b, &b.request.entries[i], f);
     if (err == OK)
         err = batch_check(&b, &f->report);
     *level = (enum level)q->consistency;
     *write_type = b.request.kind == BATCH_LOGGED ? "BATCH" : "UNLOGGED_BATCH";
-    out->kind = CQL_BATCH;
-    out->mutations = b.mutations;
-    out->mutations_count = b.count;
+    if (err == OK)
+        batch_finish(&b, out);
+    map_deinit(&b.by_key);
     return err;
 }

@@ -11,7 +11,6 @@
 #include "base/mem.h"
 
 enum { ASK, MERGE };
-enum { SHARDS_MAX = 16 };
 
 struct part {
     struct io_mail mail;
@@ -28,7 +27,7 @@ struct gather {
     struct arena *arena;
     struct bytes *answer;
     size_t parts_count, left;
-    struct part parts[SHARDS_MAX];
+    struct part parts[NODE_SHARDS_MAX];
 };
 
 static struct op_next gather_ask(struct op *);
@@ -90,7 +89,7 @@ static struct op_next gather_ask(struct op *op)
     struct gather *g = gather_of(op);
     struct io *io = g->shard->io;
     int first = 0, count = io_shards(io);
-    ensure(count <= SHARDS_MAX);
+    ensure(count <= NODE_SHARDS_MAX);
     if (!g->read->is_range) {
         first = ring_shard(g->read->token, count);
         count = 1;
@@ -112,7 +111,7 @@ static struct op_next gather_ask(struct op *op)
 
 static enum err gather_answer(struct gather *g)
 {
-    struct bytes answers[SHARDS_MAX];
+    struct bytes answers[NODE_SHARDS_MAX];
     for (size_t i = 0; i < g->parts_count; i++) {
         if (g->parts[i].err != OK)
             return g->parts[i].err;

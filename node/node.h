@@ -1,15 +1,21 @@
 /* node.h - the facade of node/: a process, a shard per core; the only place where modules meet.
  *
- *     start.c      a shard's life: open, serve, stop (shard 0 leads, the others follow)
+ *     start.c      shard 0 leads: folders, lock, log, cluster, all shards, clients; and back
+ *     stage.c      what each shard does when the leader asks: open, serve, be quiet, close
+ *     schema.c     what a metadata entry does to a shard
+ *     accept.c     the CQL port
  *     session.c    one client connection: frames in, answers out
  *     request.c    what a frame asks for, answered at once when nothing has to wait
+ *     open.c       from a frame to a resolved statement with its parameters
  *     statement.c  what has to wait: reads, writes, batches, schema changes, as an op
- *     prepared.c   the plans of this shard
- *     change.c     a schema change on its way through shard 0
- *     replica.c    this node as a replica: shards of its own, verbs of others
- *     events.c     what registered clients are told
+ *     prepare.c    PREPARE on every shard          prepared.c   the plans of this shard
+ *     batch.c      BATCH                           change.c     a schema change, through shard 0
+ *     truncate.c   TRUNCATE on every node          events.c     what registered clients are told
+ *     replica.c    writes to own shards            gather.c     reads of own shards
+ *     serve.c      requests of other nodes
  *     system*.c    the tables that the node makes up: system, system_schema, system_views
  *     admin.c      HTTP: status, health, metrics
+ *     plan.c       memory_limit divided
  *
  * The same objects run in rondod (main.c, io/uv) and in the simulated cluster (io/sim).
  */
@@ -19,11 +25,18 @@
 #include "config/config.h"
 #include "io/io.h"
 
-/* What the shards of one process share: made before they start, read by all; `failed` is written by
- * shard 0 only and read when the world has ended. */
+#define RONDO_RELEASE "5.0.2" /* what drivers are told: the Cassandra whose surface this is */
+
+enum { NODE_SHARDS_MAX = 64 };
+
+/* What the shards of one process share: made before they start and read by all.  Shard 0 resolves
+ * the addresses before any other shard is asked for anything, and writes `failed`, which is read
+ * when the world has ended. */
 struct node_process {
-    const struct config *config;
-    struct report failed;        /* err OK: it was asked to stop and stopped */
+    const struct config *config; /* checked; computed settings are filled in (node_config_fill) */
+    uint64_t memory_bytes;       /* of the machine or the cgroup */
+    struct io_addr listen, broadcast, rpc, broadcast_rpc, admin;
+    struct report failed;           /* err OK: it was asked to stop and stopped */
     void (*said)(const char *line); /* progress for the console; may be NULL */
 };
 
@@ -32,7 +45,5 @@ struct node_process {
 void node_start(struct io *, void *process);
 /* Asks the node to stop, as SIGTERM does; on shard 0. */
 void node_stop(struct io *);
-/* Serving clients? (for tests: on shard 0's io) */
+/* Does it take clients?  On shard 0. */
 bool node_is_serving(struct io *);
-
-#define RONDO_RELEASE "5.0.2" /* what drivers are told: the Cassandra whose surface this is */

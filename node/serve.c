@@ -90,7 +90,13 @@ static struct op_next serve_answer(struct op *op)
     return op_end(op, err);
 }
 
-static void serve_release(struct op *op) { mem_free(serve_of(op)); }
+static void serve_release(struct op *op)
+{
+    struct serve *v = serve_of(op);
+    ensure(v->shard->served_count > 0);
+    v->shard->served_count--;
+    mem_free(v);
+}
 
 /* A read of one partition of this shard's own: at once.  False when it needs an op. */
 static bool serve_now(struct shard *s, struct cluster_request *r)
@@ -116,6 +122,10 @@ static bool serve_now(struct shard *s, struct cluster_request *r)
 void replica_request(void *context, struct cluster_request *r)
 {
     struct shard *s = context;
+    if (s->is_stopping) {
+        cluster_answer(r, ERR_STOPPED, (struct bytes){ 0 });
+        return;
+    }
     if (!s->store) {
         list_add(&s->parked, &r->link);
         return;
@@ -126,6 +136,7 @@ void replica_request(void *context, struct cluster_request *r)
     v->shard = s;
     v->request = r;
     v->slot = replica_slot(s);
+    s->served_count++;
     op_start(&v->op, io_ops(s->io), NULL, serve_states, serve_release);
 }
 

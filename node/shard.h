@@ -34,15 +34,16 @@ struct shard {
     struct list parked;   /* requests of other nodes that came before the store was open */
     struct list idle_requests; /* struct request, for reuse */
     bool is_serving, is_stopping;
+    unsigned served_count;  /* requests of other nodes under way here */
     uint64_t large_bytes;   /* reserved by frames above 1 MiB that are being read */
     int64_t last_timestamp; /* microseconds: the newest one given to a write */
-    uint64_t native_port_in_use;
     int64_t started_wall_us;
     struct arena scratch; /* of one inline request; reset after it */
     struct shard_counts counts;
-    struct life *life; /* start.c */
-    struct admin *admin; /* shard 0 */
-    struct log *log;     /* shard 0's, attached by all */
+    struct life *life;
+    struct admin *admin;   /* shard 0 */
+    struct accept *accept; /* shard 0 */
+    struct log *log;       /* shard 0's, attached by all */
 };
 
 static inline struct shard *shard_of(struct io *io) { return io_context(io); }

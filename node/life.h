@@ -1,0 +1,63 @@
+/* life.h - how the shards of a node begin and end together.
+ *
+ *     shard 0     folders ─> lock ─> log ─> cluster ─> open all ─> serve all ─> ... ─> quiet all
+ *                                                                  ─> close all ─> gone
+ *     others      asked for one phase after the other, by mail
+ *
+ * Private to node/.
+ */
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include "node/shard.h"
+
+enum phase {
+    PHASE_NONE,
+    PHASE_OPEN,  /* join the cluster's messages, replay, be ready to serve */
+    PHASE_SERVE, /* take clients */
+    PHASE_QUIET, /* no clients, no requests under way */
+    PHASE_CLOSE, /* sync, close, give everything back */
+};
+
+struct phase_mail { /* from shard 0 to another shard, and home when the phase is done there */
+    struct io_mail mail;
+    struct life *leader;
+    enum phase phase;
+    struct report failed;
+};
+
+struct life {
+    struct op op;
+    struct shard *shard;
+    /* the stage that this shard is in (stage.c): a child of op */
+    struct op stage;
+    enum phase phase;
+    struct report failed;
+    struct io_req wait, nap, close_cluster, close_store;
+    struct cluster_options cluster_options;
+    const char *seeds[NODES_MAX];
+    struct phase_mail *asked; /* on the others: what is asked now */
+    /* what shard 0 leads */
+    struct phase_mail mails[NODE_SHARDS_MAX];
+    int away; /* mails that are not home */
+    struct io_file *lock;
+    uint64_t free_bytes;
+    struct io_req signal;
+    struct arena arena; /* paths */
+    unsigned step;      /* within resolving and folders */
+    bool is_asked_to_stop;
+};
+
+/* Starts the phase on this shard, as a child of life->op; failed tells when it has ended. */
+void stage_start(struct life *, enum phase);
+static inline bool stage_running(const struct life *l) { return op_running(&l->stage); }
+/* Starts opening the cluster's part of this shard into life->wait. */
+void stage_open_cluster(struct life *);
+
+/* ---- schema.c: the cluster's slots ---- */
+void schema_applied(void *shard, uint64_t epoch, struct bytes change);
+void schema_changed(void *shard, const struct ring *, unsigned node, bool is_up);
+
+/* ---- accept.c: the CQL port, on shard 0 ---- */
+enum err accept_open(struct shard *, struct report *);
+void accept_stop(struct shard *);
+bool accept_idle(const struct shard *);

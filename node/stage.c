@@ -1,0 +1,222 @@
+/* stage.c - what each shard does when the leader asks for a phase.
+ *
+ *     begin ──> join ──> replay ──> ended        open: peers' messages, then the commit log
+ *       ├─────────────────────────> ended        serve
+ *       ├──> quiet ───────────────> ended        sessions, requests and served requests have ended
+ *       └──> close ───────────────> ended        cluster and store are closed, memory given back
+ *
+ * A stage runs as a child of the shard's life op; its failure is life->failed.
+ */
+// SPDX-License-Identifier: Apache-2.0
+#include "base/mem.h"
+#include "node/life.h"
+#include "node/replica.h"
+#include "node/session.h"
+
+enum { BEGIN, JOIN, REPLAY, QUIET, CLOSE };
+static const uint64_t quiet_nap_ns = 2 * 1000 * 1000;
+
+static struct op_next stage_begin(struct op *);
+static struct op_next stage_join(struct op *);
+static struct op_next stage_replay(struct op *);
+static struct op_next stage_quiet(struct op *);
+static struct op_next stage_close(struct op *);
+
+static const struct op_state stage_states[] = {
+    [BEGIN] = { "begin", stage_begin, TO(JOIN) | TO(QUIET) | TO(CLOSE) },
+    [JOIN] = { "join", stage_join, TO(JOIN) | TO(REPLAY) },
+    [REPLAY] = { "replay", stage_replay, TO(REPLAY) },
+    [QUIET] = { "quiet", stage_quiet, TO(QUIET) },
+    [CLOSE] = { "close", stage_close, TO(CLOSE) },
+};
+
+static struct life *stage_life(struct op *op) { return owner_of(op, struct life, stage); }
+
+void stage_start(struct life *l, enum phase phase)
+{
+    ensure(!stage_running(l));
+    l->phase = phase;
+    l->failed = (struct report){ 0 };
+    op_start(&l->stage, io_ops(l->shard->io), &l->op, stage_states, NULL);
+}
+
+/* ---- open ---- */
+
+void stage_open_cluster(struct life *l)
+{
+    struct shard *s = l->shard;
+    const struct config *c = s->config;
+    struct op *waits = stage_running(l) ? &l->stage : &l->op;
+    for (size_t i = 0; i < c->seeds.count && i < NODES_MAX; i++)
+        l->seeds[i] = c->seeds.items[i];
+    l->cluster_options = (struct cluster_options){
+        .cluster_name = c->cluster_name,
+        .metadata_folder = arena_printf(&l->arena, "%s/metadata", c->data_file_directories.items[0]),
+        .listen = s->process->listen,
+        .broadcast = s->process->broadcast,
+        .native = s->process->broadcast_rpc,
+        .seeds_count = u64_min(c->seeds.count, NODES_MAX),
+        .seeds = l->seeds,
+        .storage_port = (uint16_t)c->storage_port,
+        .tokens_count = (unsigned)c->num_tokens,
+        .data_center = c->data_center,
+        .rack = c->rack,
+        .ping_timeout_ns = c->peer_ping_timeout_ns,
+        .peer_bytes_max = s->plan.peers_bytes,
+        .context = s,
+        .applied = schema_applied,
+        .request = replica_request,
+        .changed = schema_changed,
+    };
+    cluster_open(s->io, &l->wait, waits, &l->cluster_options, &s->cluster, &l->failed);
+}
+
+static bool stage_owns(void *context, int64_t token)
+{
+    struct shard *s = context;
+    return ring_shard(token, io_shards(s->io)) == io_self(s->io);
+}
+
+static void stage_open_store(struct life *l)
+{
+    static const enum journal_mode modes[] = { [CONFIG_SYNC_GROUP] = JOURNAL_GROUP,
+                                               [CONFIG_SYNC_BATCH] = JOURNAL_BATCH,
+                                               [CONFIG_SYNC_PERIODIC] = JOURNAL_PERIODIC };
+    struct shard *s = l->shard;
+    const struct config *c = s->config;
+    struct store_options options = {
+        .commitlog_folder = c->commitlog_directory,
+        .commitlog_mode = modes[c->commitlog_sync],
+        .commitlog_period_ns = c->commitlog_sync_period_ns,
+        .segment_bytes = c->commitlog_segment_size_bytes,
+        .commitlog_bytes_max = c->commitlog_total_space_bytes / (uint64_t)io_shards(s->io),
+        .memtable_bytes = s->plan.memtables_bytes,
+        .catalog = &s->catalog,
+        .owns = stage_owns,
+        .context = s,
+    };
+    store_open(s->io, &l->wait, &l->stage, &options, &s->store, &l->failed);
+}
+
+static struct op_next stage_fail(struct life *l, enum err err)
+{
+    if (l->failed.err == OK)
+        l->failed.err = err;
+    if (!l->failed.text[0])
+        snprintf(l->failed.text, sizeof l->failed.text, "%s", err_text(err));
+    return op_end(&l->stage, err);
+}
+
+static struct op_next stage_join(struct op *op)
+{
+    struct life *l = stage_life(op);
+    if (l->wait.busy)
+        return op_wait(JOIN);
+    if (l->wait.err != OK)
+        return stage_fail(l, l->wait.err);
+    stage_open_store(l);
+    return op_wait(REPLAY);
+}
+
+static struct op_next stage_replay(struct op *op)
+{
+    struct life *l = stage_life(op);
+    struct shard *s = l->shard;
+    if (l->wait.busy)
+        return op_wait(REPLAY);
+    if (l->wait.err != OK)
+        return stage_fail(l, l->wait.err);
+    struct coordinator_options options = { .io = s->io,
+                                           .cluster = s->cluster,
+                                           .replica = replica_slot(s),
+                                           .requests_bytes_max = s->plan.requests_bytes };
+    s->coordinator = coordinator_new(&options);
+    struct store_counts counts;
+    store_counts(s->store, &counts);
+    log_note(s->io, LOG_INFO, "replayed", "mutations=%llu bytes=%llu torn_bytes=%llu",
+             (unsigned long long)counts.replayed_mutations,
+             (unsigned long long)counts.replayed_bytes, (unsigned long long)counts.torn_bytes);
+    replica_unpark(s);
+    return op_end(op, OK);
+}
+
+/* ---- quiet ---- */
+
+static void stage_begin_quiet(struct shard *s)
+{
+    s->is_stopping = true;
+    s->is_serving = false;
+    list_each(l, &s->sessions)
+        op_stop(&owner_of(l, struct session, link)->op, ERR_STOPPED);
+    list_each(l, &s->parked) {
+        list_remove(l);
+        cluster_answer(owner_of(l, struct cluster_request, link), ERR_STOPPED,
+                       (struct bytes){ 0 });
+    }
+    if (s->coordinator)
+        coordinator_stop(s->coordinator);
+}
+
+static struct op_next stage_quiet(struct op *op)
+{
+    struct life *l = stage_life(op);
+    struct shard *s = l->shard;
+    bool is_quiet = list_empty(&s->sessions) && s->served_count == 0 &&
+                    (!s->coordinator || coordinator_idle(s->coordinator));
+    if (is_quiet && !l->nap.busy)
+        return op_end(op, OK);
+    if (!l->nap.busy)
+        io_sleep(s->io, &l->nap, op, quiet_nap_ns);
+    return op_wait(QUIET);
+}
+
+/* ---- close ---- */
+
+static void stage_begin_close(struct life *l)
+{
+    struct shard *s = l->shard;
+    if (s->coordinator)
+        coordinator_free(&s->coordinator);
+    if (s->cluster)
+        cluster_close(&s->cluster, &l->close_cluster, &l->stage);
+    if (s->store)
+        store_close(&s->store, &l->close_store, &l->stage);
+}
+
+static struct op_next stage_close(struct op *op)
+{
+    struct life *l = stage_life(op);
+    struct shard *s = l->shard;
+    if (l->close_cluster.busy || l->close_store.busy)
+        return op_wait(CLOSE);
+    statement_free_idle(s);
+    prepared_deinit(&s->prepared);
+    arena_deinit(&s->scratch);
+    catalog_deinit(&s->catalog);
+    if (l->close_store.err != OK)
+        return stage_fail(l, l->close_store.err);
+    return op_end(op, OK);
+}
+
+static struct op_next stage_begin(struct op *op)
+{
+    struct life *l = stage_life(op);
+    struct shard *s = l->shard;
+    if (l->phase == PHASE_OPEN) {
+        l->wait.err = OK;
+        if (!s->cluster)
+            stage_open_cluster(l);
+        return l->wait.busy ? op_wait(JOIN) : op_goto(JOIN);
+    }
+    if (l->phase == PHASE_QUIET) {
+        stage_begin_quiet(s);
+        return op_goto(QUIET);
+    }
+    if (l->phase == PHASE_CLOSE) {
+        stage_begin_close(l);
+        return op_goto(CLOSE);
+    }
+    ensure(l->phase == PHASE_SERVE);
+    s->is_serving = true;
+    return op_end(op, OK);
+}

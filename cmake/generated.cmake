@@ -16,7 +16,10 @@ if(EXISTS ${CMAKE_SOURCE_DIR}/cql/parser.y)
   target_include_directories(cql_grammar PRIVATE ${made} ${CMAKE_BINARY_DIR}/see/cql)
   target_link_libraries(cql_grammar PUBLIC sanitize base model wire)
   # base/ and friends are seen through their own targets; the grammar calls back into cql/ast.c.
-  target_link_libraries(cql PUBLIC cql_grammar)
+  get_target_property(kind cql TYPE)
+  if(NOT kind STREQUAL INTERFACE_LIBRARY)
+    target_link_libraries(cql PUBLIC cql_grammar)
+  endif()
 endif()
 
 # The HTTP parser of Node.js, which Debian ships as C sources.

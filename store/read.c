@@ -89,10 +89,11 @@ static uint64_t announcement_bytes(const struct reading *r)
     return r->is_announced ? 0 : PARTITION_BYTES + partition_key(r->partition).size;
 }
 
-/* Is there room for this much?  The first thing always has. */
-static bool reading_has_room(const struct reading *r, uint64_t bytes)
+/* Is there room for this much?  The first thing always has, and so has the first row. */
+static bool reading_has_room(const struct reading *r, uint64_t bytes, bool is_row)
 {
-    if (r->bytes == 0)
+    bool is_first_row = is_row && r->out->rows_count + r->out->dead_count == 0;
+    if (r->bytes == 0 || is_first_row)
         return true;
     return r->out->rows_count < r->read->rows_limit && r->bytes + bytes <= r->read->bytes_limit;
 }
@@ -112,7 +113,7 @@ static bool reading_give(struct reading *r, const struct row *row)
 {
     struct row shown = row_elided(r, row);
     uint64_t bytes = row_bytes(&shown);
-    if (!reading_has_room(r, bytes + announcement_bytes(r)))
+    if (!reading_has_room(r, bytes + announcement_bytes(r), true))
         return false;
     reading_announce(r);
     bool is_live = row_is_live(row, r->read->now_seconds);
@@ -178,7 +179,7 @@ static bool reading_partition(struct reading *r, const struct partition *p, stru
             return false;
     }
     if (!r->is_announced && !deletion_is_none(p->deletion)) {
-        if (!reading_has_room(r, announcement_bytes(r)))
+        if (!reading_has_room(r, announcement_bytes(r), false))
             return false;
         reading_announce(r);
     }

@@ -80,7 +80,7 @@ void opening_start(struct store *s, struct io_req *req, struct op *op, struct st
 
 /* ---- what a record says ---- */
 
-static int position_compare(struct journal_position a, struct journal_position b)
+static int log_order(struct journal_position a, struct journal_position b)
 {
     if (a.segment != b.segment)
         return a.segment < b.segment ? -1 : 1;
@@ -94,7 +94,7 @@ static void cover_add(struct opening *o, const struct cover *cover)
         known = arena_new(&o->arena, struct cover);
         *known = *cover;
         map_put(&o->covers, bytes_of(known, COVER_KEY_BYTES), known);
-    } else if (position_compare(known->upto, cover->upto) < 0) {
+    } else if (log_order(known->upto, cover->upto) < 0) {
         known->upto = cover->upto;
     }
 }
@@ -106,7 +106,7 @@ static bool is_covered(const struct opening *o, const struct uuid *table,
         return false;
     struct cover key = { .table = *table, .folder = o->folders[o->at] };
     const struct cover *cover = map_get(&o->covers, bytes_of(&key, COVER_KEY_BYTES));
-    return cover && position_compare(at, cover->upto) <= 0;
+    return cover && log_order(at, cover->upto) <= 0;
 }
 
 static enum err mark_decode(struct opening *o, struct cursor *c, struct journal_position at)

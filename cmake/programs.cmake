@@ -1,7 +1,7 @@
 # What is installed: rondod, rondo, the driver library.
 if(TARGET llhttp AND EXISTS ${CMAKE_SOURCE_DIR}/node/main.c)
   target_link_libraries(node PUBLIC llhttp)
-  add_executable(rondod node/main.c)
+  add_executable(rondod node/main.c node/tool_machine.c)
   target_link_libraries(rondod PRIVATE node world_uv fail_server)
 endif()
 if(EXISTS ${CMAKE_SOURCE_DIR}/command/main.c)

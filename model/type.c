@@ -11,6 +11,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "model/type.h"
 
+#include "model/scan.h"
+
 enum { NEST_MAX = 16, DIMENSION_MAX = 1 << 16, NATIVE_END = 0x16 };
 
 static const struct type natives[NATIVE_END] = {
@@ -35,25 +37,12 @@ const struct type *type_native(enum type_kind kind)
 
 bool type_is_native(const struct type *type) { return type_native(type->kind) != NULL; }
 
-static char lower(uint8_t c) { return (char)(c >= 'A' && c <= 'Z' ? c - 'A' + 'a' : c); }
-
-/* Is `word`, in any case, this lower-case name? */
-static bool is_word(struct bytes word, const char *name)
-{
-    if (word.size != strlen(name))
-        return false;
-    for (size_t i = 0; i < word.size; i++)
-        if (lower(word.data[i]) != name[i])
-            return false;
-    return true;
-}
-
 const struct type *type_by_name(struct bytes name)
 {
     for (unsigned id = 1; id < NATIVE_END; id++)
-        if (native_facts[id].name && is_word(name, native_facts[id].name))
+        if (native_facts[id].name && scan_is_word(name, native_facts[id].name))
             return &natives[id];
-    return is_word(name, "varchar") ? &natives[TYPE_TEXT] : NULL;
+    return scan_is_word(name, "varchar") ? &natives[TYPE_TEXT] : NULL;
 }
 
 static bool text_equal(const char *a, const char *b)
@@ -151,36 +140,33 @@ void type_print(const struct type *type, struct buf *out)
 
 struct parser {
     struct arena *arena;
-    const uint8_t *at, *end;
+    struct scan s;
     unsigned depth;
     bool is_frozen; /* inside of frozen<...> */
 };
 
 static void skip_blanks(struct parser *p)
 {
-    while (p->at < p->end && (*p->at == ' ' || *p->at == '\t' || *p->at == '\n'))
-        p->at++;
+    while (scan_take(&p->s, ' ') || scan_take(&p->s, '\t') || scan_take(&p->s, '\n'))
+        continue;
 }
 
 static bool take(struct parser *p, char c)
 {
     skip_blanks(p);
-    if (p->at == p->end || *p->at != c)
-        return false;
-    p->at++;
-    return true;
+    return scan_take(&p->s, c);
 }
 
 static struct bytes take_word(struct parser *p)
 {
     skip_blanks(p);
-    const uint8_t *begin = p->at;
-    for (; p->at < p->end; p->at++) {
-        char c = lower(*p->at);
-        if (!(c >= 'a' && c <= 'z') && !(c >= '0' && c <= '9') && c != '_')
+    const uint8_t *begin = p->s.at;
+    for (; !scan_done(&p->s); p->s.at++) {
+        uint8_t c = scan_peek(&p->s);
+        if (!(c >= 'a' && c <= 'z') && !is_digit(c) && c != '_')
             break;
     }
-    return bytes_of(begin, (size_t)(p->at - begin));
+    return bytes_of(begin, (size_t)(p->s.at - begin));
 }
 
 static enum err parse(struct parser *, const struct type **out);
@@ -204,30 +190,27 @@ static enum err parse_parts(struct parser *p, struct type *type, size_t least, s
 
 static enum err parse_vector(struct parser *p, struct type *type)
 {
-    if (!take(p, '<') || (type->parts = arena_array(p->arena, const struct type *, 1)) == NULL ||
-        parse(p, &type->parts[0]) != OK || !take(p, ','))
+    uint64_t dimension;
+    type->parts = arena_array(p->arena, const struct type *, 1);
+    if (!take(p, '<') || parse(p, &type->parts[0]) != OK || !take(p, ','))
         return ERR_INVALID;
     type->parts_count = 1;
-    struct bytes word = take_word(p);
-    for (size_t i = 0; i < word.size; i++) {
-        if (word.data[i] < '0' || word.data[i] > '9' || type->dimension > DIMENSION_MAX)
-            return ERR_INVALID;
-        type->dimension = type->dimension * 10 + (uint32_t)(word.data[i] - '0');
-    }
-    if (type->dimension == 0 || type->dimension > DIMENSION_MAX)
+    skip_blanks(p);
+    if (!scan_number(&p->s, 6, &dimension) || dimension == 0 || dimension > DIMENSION_MAX)
         return ERR_INVALID;
+    type->dimension = (uint32_t)dimension;
     return take(p, '>') ? OK : ERR_INVALID;
 }
 
 /* 'java class' */
 static enum err parse_custom(struct parser *p, struct type *type)
 {
-    const uint8_t *begin = p->at;
-    while (p->at < p->end && *p->at != '\'' && *p->at != 0)
-        p->at++;
-    if (p->at == begin)
+    const uint8_t *begin = p->s.at;
+    while (!scan_done(&p->s) && *p->s.at != '\'' && *p->s.at != 0)
+        p->s.at++;
+    if (p->s.at == begin)
         return ERR_INVALID;
-    type->name = arena_text(p->arena, bytes_of(begin, (size_t)(p->at - begin)));
+    type->name = arena_text(p->arena, bytes_of(begin, (size_t)(p->s.at - begin)));
     return take(p, '\'') ? OK : ERR_INVALID;
 }
 
@@ -254,13 +237,13 @@ static enum err parse_compound(struct parser *p, struct bytes word, struct type 
         { "tuple", TYPE_TUPLE, 1, 32768 },
     };
     for (size_t i = 0; i < array_count(compounds); i++) {
-        if (is_word(word, compounds[i].name)) {
+        if (scan_is_word(word, compounds[i].name)) {
             type->kind = compounds[i].kind;
             return parse_parts(p, type, compounds[i].least, compounds[i].most);
         }
     }
     type->kind = TYPE_VECTOR;
-    return is_word(word, "vector") ? parse_vector(p, type) : ERR_INVALID;
+    return scan_is_word(word, "vector") ? parse_vector(p, type) : ERR_INVALID;
 }
 
 static enum err parse_one(struct parser *p, const struct type **out)
@@ -268,7 +251,7 @@ static enum err parse_one(struct parser *p, const struct type **out)
     struct bytes word = take_word(p);
     if ((*out = type_by_name(word)) != NULL)
         return OK;
-    if (is_word(word, "frozen"))
+    if (scan_is_word(word, "frozen"))
         return parse_frozen(p, out);
     struct type *type = arena_new(p->arena, struct type);
     type->is_frozen = p->is_frozen;
@@ -294,9 +277,9 @@ static enum err parse(struct parser *p, const struct type **out)
 
 enum err type_parse(struct arena *arena, struct bytes text, const struct type **out)
 {
-    struct parser p = { .arena = arena, .at = text.data, .end = text.data + text.size };
+    struct parser p = { .arena = arena, .s = scan_of(text) };
     if (text.size == 0 || parse(&p, out) != OK)
         return ERR_INVALID;
     skip_blanks(&p);
-    return p.at == p.end ? OK : ERR_INVALID;
+    return scan_done(&p.s) ? OK : ERR_INVALID;
 }

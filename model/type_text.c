@@ -1,0 +1,278 @@
+/* type_text.c - values as text for people and for CSV.
+ *
+ *     alone         as cqlsh prints it, without quotes:  it's   2024-02-29   0x00ff
+ *     within        as a CQL literal:                    ['it''s', 'b']   {'k': 1}   (1, null)
+ *
+ * Numbers are printed so that parsing gives the same value back (cqlsh rounds floats; we do not).
+ * Bytes that are no value of their type are printed as 0x...; nothing here can fail.
+ */
+// SPDX-License-Identifier: Apache-2.0
+#include "base/uuid.h"
+#include "model/clock.h"
+#include "model/number.h"
+#include "model/type.h"
+
+#include <arpa/inet.h>
+#include <stdlib.h>
+
+static void print_blob(struct bytes value, struct buf *out)
+{
+    static const char hex[] = "0123456789abcdef";
+    buf_put_text(out, "0x");
+    uint8_t *at = buf_take(out, 2 * value.size);
+    for (size_t i = 0; i < value.size; i++) {
+        *at++ = (uint8_t)hex[value.data[i] >> 4];
+        *at++ = (uint8_t)hex[value.data[i] & 15];
+    }
+}
+
+static void print_varint(struct bytes value, struct buf *out)
+{
+    char digits[NUMBER_DIGITS_MAX];
+    size_t count = number_digits(value, digits);
+    if (number_is_negative(value))
+        buf_put_u8(out, '-');
+    buf_put(out, count ? digits : "0", count ? count : 1);
+}
+
+static void print_zeros(int64_t count, struct buf *out)
+{
+    for (; count > 0; count--)
+        buf_put_u8(out, '0');
+}
+
+/* Plain down to 0.000001, else with an exponent: what Java and Python print. */
+static void print_decimal(struct bytes value, struct buf *out)
+{
+    char digits[NUMBER_DIGITS_MAX];
+    struct bytes unscaled =
+        bytes_of(value.data + DECIMAL_SCALE_BYTES, value.size - DECIMAL_SCALE_BYTES);
+    int64_t scale = (int32_t)get_be32(value.data);
+    int64_t count = (int64_t)number_digits(unscaled, digits);
+    if (number_is_negative(unscaled))
+        buf_put_u8(out, '-');
+    if (count == 0)
+        digits[0] = '0', count = 1;
+    int64_t adjusted = count - 1 - scale, whole = count - scale;
+    if (scale < 0 || adjusted < -6) {
+        buf_put(out, digits, 1);
+        if (count > 1)
+            buf_put_u8(out, '.');
+        buf_put(out, digits + 1, (size_t)count - 1);
+        buf_printf(out, "E%+lld", (long long)adjusted);
+        return;
+    }
+    if (whole > 0)
+        buf_put(out, digits, (size_t)whole);
+    else
+        buf_put_u8(out, '0');
+    if (scale == 0)
+        return;
+    buf_put_u8(out, '.');
+    print_zeros(-whole, out);
+    buf_put(out, digits + (whole > 0 ? whole : 0), (size_t)(whole > 0 ? scale : count));
+}
+
+/* The fewest digits that give the same number back; true when it was not finite. */
+static bool print_not_finite(double number, struct buf *out)
+{
+    if (number - number == 0)
+        return false;
+    buf_put_text(out, number != number ? "NaN" : number > 0 ? "Infinity" : "-Infinity");
+    return true;
+}
+
+static void print_double(struct bytes value, struct buf *out)
+{
+    uint64_t bits = get_be64(value.data);
+    double number;
+    char text[40];
+    memcpy(&number, &bits, sizeof number);
+    if (print_not_finite(number, out))
+        return;
+    for (int digits = 15; digits <= 17; digits++) {
+        snprintf(text, sizeof text, "%.*g", digits, number);
+        if (strtod(text, NULL) == number)
+            break;
+    }
+    buf_put_text(out, text);
+}
+
+static void print_float(struct bytes value, struct buf *out)
+{
+    uint32_t bits = get_be32(value.data);
+    float number;
+    char text[40];
+    memcpy(&number, &bits, sizeof number);
+    if (print_not_finite((double)number, out))
+        return;
+    for (int digits = 6; digits <= 9; digits++) {
+        snprintf(text, sizeof text, "%.*g", digits, (double)number);
+        if (strtof(text, NULL) == number)
+            break;
+    }
+    buf_put_text(out, text);
+}
+
+static void print_integer(struct bytes value, struct buf *out)
+{
+    int64_t number = (int8_t)value.data[0];
+    for (size_t i = 1; i < value.size; i++)
+        number = (int64_t)((uint64_t)number << 8 | value.data[i]);
+    buf_printf(out, "%lld", (long long)number);
+}
+
+static void print_uuid(struct bytes value, struct buf *out)
+{
+    char text[UUID_TEXT_BYTES];
+    struct uuid uuid;
+    memcpy(uuid.b, value.data, sizeof uuid.b);
+    uuid_print(&uuid, text);
+    buf_put_text(out, text);
+}
+
+static void print_inet(struct bytes value, struct buf *out)
+{
+    char text[INET6_ADDRSTRLEN];
+    int family = value.size == 4 ? AF_INET : AF_INET6;
+    ensure(inet_ntop(family, value.data, text, sizeof text) != NULL);
+    buf_put_text(out, text);
+}
+
+static void print_duration(struct bytes value, struct buf *out)
+{
+    struct cursor c = cursor_of(value);
+    int32_t months = (int32_t)cursor_signed_vint(&c);
+    int32_t days = (int32_t)cursor_signed_vint(&c);
+    clock_print_duration(months, days, cursor_signed_vint(&c), out);
+}
+
+static void print_native(enum type_kind kind, struct bytes value, struct buf *out)
+{
+    if (value.size == 0 && kind != TYPE_BLOB)
+        return;
+    if (kind == TYPE_TEXT || kind == TYPE_ASCII)
+        buf_put_bytes(out, value);
+    else if (kind == TYPE_BLOB)
+        print_blob(value, out);
+    else if (kind == TYPE_BOOLEAN)
+        buf_put_text(out, value.data[0] ? "True" : "False");
+    else if (kind == TYPE_VARINT)
+        print_varint(value, out);
+    else if (kind == TYPE_DECIMAL)
+        print_decimal(value, out);
+    else if (kind == TYPE_DOUBLE)
+        print_double(value, out);
+    else if (kind == TYPE_FLOAT)
+        print_float(value, out);
+    else if (kind == TYPE_UUID || kind == TYPE_TIMEUUID)
+        print_uuid(value, out);
+    else if (kind == TYPE_INET)
+        print_inet(value, out);
+    else if (kind == TYPE_TIMESTAMP)
+        clock_print_timestamp((int64_t)get_be64(value.data), out);
+    else if (kind == TYPE_DATE)
+        clock_print_date(get_be32(value.data), out);
+    else if (kind == TYPE_TIME)
+        clock_print_time(get_be64(value.data), out);
+    else if (kind == TYPE_DURATION)
+        print_duration(value, out);
+    else
+        print_integer(value, out);
+}
+
+/* Is the literal of the type a string? */
+static bool is_quoted(enum type_kind kind)
+{
+    return kind == TYPE_TEXT || kind == TYPE_ASCII || kind == TYPE_INET || kind == TYPE_TIMESTAMP ||
+           kind == TYPE_DATE || kind == TYPE_TIME;
+}
+
+static void print_quoted(struct bytes text, struct buf *out)
+{
+    buf_put_u8(out, '\'');
+    for (size_t i = 0; i < text.size; i++) {
+        if (text.data[i] == '\'')
+            buf_put_u8(out, '\'');
+        buf_put_u8(out, text.data[i]);
+    }
+    buf_put_u8(out, '\'');
+}
+
+/* A part of a collection or tuple, as a literal. */
+static void print_part(const struct type *type, struct bytes value, struct buf *out)
+{
+    if (type->kind == TYPE_TEXT || type->kind == TYPE_ASCII) {
+        print_quoted(value, out);
+        return;
+    }
+    buf_put_text(out, is_quoted(type->kind) ? "'" : "");
+    type_print_value(type, value, out);
+    buf_put_text(out, is_quoted(type->kind) ? "'" : "");
+}
+
+/* The bytes have been validated: sizes are right, -1 is null. */
+static void print_sized_part(const struct type *type, struct cursor *c, struct buf *out)
+{
+    int32_t size = cursor_left(c) ? (int32_t)cursor_be32(c) : -1;
+    if (size < 0)
+        buf_put_text(out, "null");
+    else
+        print_part(type, cursor_bytes(c, (size_t)size), out);
+}
+
+static void print_collection(const struct type *type, struct bytes value, struct buf *out)
+{
+    struct cursor c = cursor_of(value);
+    size_t count = value.size ? cursor_be32(&c) : 0;
+    buf_put_u8(out, type->kind == TYPE_LIST ? '[' : '{');
+    for (size_t i = 0; i < count; i++) {
+        buf_put_text(out, i ? ", " : "");
+        print_sized_part(type->parts[0], &c, out);
+        if (type->kind == TYPE_MAP) {
+            buf_put_text(out, ": ");
+            print_sized_part(type->parts[1], &c, out);
+        }
+    }
+    buf_put_u8(out, type->kind == TYPE_LIST ? ']' : '}');
+}
+
+static void print_tuple(const struct type *type, struct bytes value, struct buf *out)
+{
+    struct cursor c = cursor_of(value);
+    bool is_udt = type->kind == TYPE_UDT;
+    buf_put_u8(out, is_udt ? '{' : '(');
+    for (size_t i = 0; i < type->parts_count; i++) {
+        buf_put_text(out, i ? ", " : "");
+        if (is_udt)
+            buf_printf(out, "%s: ", type->fields[i]);
+        print_sized_part(type->parts[i], &c, out);
+    }
+    buf_put_u8(out, is_udt ? '}' : ')');
+}
+
+static void print_vector(const struct type *type, struct bytes value, struct buf *out)
+{
+    struct cursor c = cursor_of(value);
+    size_t fixed = type_fixed_bytes(type->parts[0]);
+    buf_put_u8(out, '[');
+    for (size_t i = 0; i < type->dimension; i++) {
+        buf_put_text(out, i ? ", " : "");
+        print_part(type->parts[0], fixed ? cursor_bytes(&c, fixed) : cursor_sized(&c), out);
+    }
+    buf_put_u8(out, ']');
+}
+
+void type_print_value(const struct type *type, struct bytes value, struct buf *out)
+{
+    if (type_validate(type, value) != OK || type->kind == TYPE_CUSTOM)
+        print_blob(value, out);
+    else if (type_is_native(type))
+        print_native(type->kind, value, out);
+    else if (type->kind == TYPE_TUPLE || type->kind == TYPE_UDT)
+        print_tuple(type, value, out);
+    else if (type->kind == TYPE_VECTOR)
+        print_vector(type, value, out);
+    else
+        print_collection(type, value, out);
+}

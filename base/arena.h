@@ -16,7 +16,8 @@ struct arena {
     size_t used_bytes;          /* handed out since the last reset, padding included */
 };
 
-/* Takes no memory until the first arena_alloc. A zeroed struct arena is an arena of 4 KiB blocks. */
+/* Takes no memory until the first arena_alloc. A zeroed struct arena is an arena of 4 KiB blocks.
+ */
 void arena_init(struct arena *, size_t block_bytes);
 /* Forgets everything handed out; keeps the oldest block. */
 void arena_reset(struct arena *);

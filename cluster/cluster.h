@@ -25,17 +25,17 @@
 enum { CLUSTER_BODY_BYTES_MAX = 20 * 1024 * 1024 };
 
 /* X(name, code): what a request asks of the other side; the owner of the body's format. */
-#define VERB_LIST(X)                                                                        \
-    X(PING, 1)     /* cluster */                                                            \
-    X(BIRTH, 2)    /* cluster: seeds exchange what they are */                              \
-    X(PREPARE, 3)  /* cluster: Paxos of the metadata log */                                 \
-    X(ACCEPT, 4)                                                                            \
-    X(COMMIT, 5)                                                                            \
-    X(FETCH, 6)    /* cluster: metadata entries from an epoch on */                         \
-    X(APPLY, 16)   /* node: a mutation; answers nothing */                                  \
-    X(READ, 17)    /* node: model/read.h; answers an encoded result */                      \
-    X(TRUNCATE, 18) /* node: a table id */                                                  \
-    X(STATUS, 19)  /* node: for `rondo status`: what a node says of itself */
+#define VERB_LIST(X)                                                    \
+    X(PING, 1)    /* cluster */                                         \
+    X(BIRTH, 2)   /* cluster: seeds exchange what they are */           \
+    X(PREPARE, 3) /* cluster: Paxos of the metadata log */              \
+    X(ACCEPT, 4)                                                        \
+    X(COMMIT, 5)                                                        \
+    X(FETCH, 6)     /* cluster: metadata entries from an epoch on */    \
+    X(APPLY, 16)    /* node: a mutation; answers nothing */             \
+    X(READ, 17)     /* node: model/read.h; answers an encoded result */ \
+    X(TRUNCATE, 18) /* node: a table id */                              \
+    X(STATUS, 19)   /* node: for `rondo status`: what a node says of itself */
 enum verb {
 #define X(name, code) VERB_##name = code,
     VERB_LIST(X)
@@ -47,7 +47,7 @@ struct cluster_request;
 
 struct cluster_options {
     const char *cluster_name;
-    const char *metadata_folder; /* of the node: metadata log and identity */
+    const char *metadata_folder;              /* of the node: metadata log and identity */
     struct io_addr listen, broadcast, native; /* between nodes; as others reach it; for clients */
     size_t seeds_count;
     const char *const *seeds; /* host or host:port; contain this node's own address */
@@ -71,12 +71,12 @@ struct cluster_options {
     void (*changed)(void *context, const struct ring *, unsigned node, bool is_up);
 };
 
-/* Shard 0 first: *out is set at once (for cluster_waits_for) and NULL again after a failure; opens the metadata log, calls `applied` for every entry, listens, connects, and
- * completes when this node is a member of a born cluster that has caught up (born now, or long ago:
- * then it needs nobody).  The other shards: after shard 0's has completed, with the same options
- * and `first`; they close before shard 0 does.
- * Errors with a sentence: a foreign or newer folder, a corrupt metadata log, the port taken, a ring
- * that it does not belong to ("joining is not there yet"). */
+/* Shard 0 first: *out is set at once (for cluster_waits_for) and NULL again after a failure; opens
+ * the metadata log, calls `applied` for every entry, listens, connects, and completes when this
+ * node is a member of a born cluster that has caught up (born now, or long ago: then it needs
+ * nobody).  The other shards: after shard 0's has completed, with the same options and `first`;
+ * they close before shard 0 does. Errors with a sentence: a foreign or newer folder, a corrupt
+ * metadata log, the port taken, a ring that it does not belong to ("joining is not there yet"). */
 void cluster_open(struct io *, struct io_req *, struct op *, const struct cluster_options *,
                   struct cluster **out, struct report *failed);
 void cluster_close(struct cluster **, struct io_req *, struct op *);
@@ -88,12 +88,12 @@ const char *cluster_waits_for(const struct cluster *);
 
 /* The ring as this shard knows it; valid until the shard's next turn. */
 const struct ring *cluster_ring(const struct cluster *);
-unsigned cluster_self(const struct cluster *); /* this node's number */
+unsigned cluster_self(const struct cluster *);             /* this node's number */
 bool cluster_is_up(const struct cluster *, unsigned node); /* true for itself */
 uint64_t cluster_epoch(const struct cluster *);
 
 /* ---- messages ---- */
-struct cluster_call { /* a leaf: embed it in the op that waits */
+struct cluster_call {    /* a leaf: embed it in the op that waits */
     struct io_req req;   /* OK, ERR_TIMEOUT, ERR_CLOSED, ERR_OVERLOADED (no credit), or the answer's
                             err */
     struct arena *arena; /* where the answer's bytes are put; set before the call */
@@ -119,27 +119,27 @@ void cluster_call(struct cluster *, struct cluster_call *, struct op *,
 /* No longer wanted: completes with ERR_STOPPED (later); a late answer is dropped. */
 void cluster_cancel(struct cluster *, struct cluster_call *);
 
-struct cluster_request { /* someone else's request, owned by the cluster until it is answered */
+struct cluster_request {     /* someone else's request, owned by the cluster until it is answered */
     struct cluster *cluster; /* of the shard that answers */
     unsigned node;           /* who asks */
     enum verb verb;
-    uint64_t epoch;          /* of the sender */
-    uint64_t deadline_ns;    /* in this node's io_now time: budget left when it came */
+    uint64_t epoch;       /* of the sender */
+    uint64_t deadline_ns; /* in this node's io_now time: budget left when it came */
     bool has_token;
     int64_t token;
-    struct bytes body;   /* lasts until the answer */
-    struct arena arena;  /* for the answer's making; lasts until the answer */
-    struct list link;    /* for the handler */
+    struct bytes body;  /* lasts until the answer */
+    struct arena arena; /* for the answer's making; lasts until the answer */
+    struct list link;   /* for the handler */
     void *impl;
 };
 /* Exactly once.  err other than OK travels by its number; the body is copied inside the call. */
 void cluster_answer(struct cluster_request *, enum err, struct bytes body);
 
 /* ---- the metadata log ---- */
-/* Appends a change as the entry at `epoch` (the proposer's epoch + 1).  Shard 0 only.  OK when every
- * member has it and has applied it; ERR_UNAVAILABLE (a member is down: nothing was sent; the report
- * says who), ERR_EXISTS (another change took that epoch: look again), ERR_TIMEOUT (unknown: it may
- * yet be decided). */
+/* Appends a change as the entry at `epoch` (the proposer's epoch + 1).  Shard 0 only.  OK when
+ * every member has it and has applied it; ERR_UNAVAILABLE (a member is down: nothing was sent; the
+ * report says who), ERR_EXISTS (another change took that epoch: look again), ERR_TIMEOUT (unknown:
+ * it may yet be decided). */
 void cluster_append(struct cluster *, struct io_req *, struct op *, uint64_t epoch,
                     struct bytes change, uint64_t deadline_ns, struct report *failed);
 /* Makes sure that this shard has at least that epoch, asking `node`; ERR_BEHIND when it cannot be

@@ -20,8 +20,16 @@
 
 /* The same numbers as the protocol's (facts: protocol 2.2). */
 enum level {
-    LEVEL_ANY = 0, LEVEL_ONE = 1, LEVEL_TWO = 2, LEVEL_THREE = 3, LEVEL_QUORUM = 4, LEVEL_ALL = 5,
-    LEVEL_LOCAL_QUORUM = 6, LEVEL_EACH_QUORUM = 7, LEVEL_SERIAL = 8, LEVEL_LOCAL_SERIAL = 9,
+    LEVEL_ANY = 0,
+    LEVEL_ONE = 1,
+    LEVEL_TWO = 2,
+    LEVEL_THREE = 3,
+    LEVEL_QUORUM = 4,
+    LEVEL_ALL = 5,
+    LEVEL_LOCAL_QUORUM = 6,
+    LEVEL_EACH_QUORUM = 7,
+    LEVEL_SERIAL = 8,
+    LEVEL_LOCAL_SERIAL = 9,
     LEVEL_LOCAL_ONE = 10
 };
 
@@ -67,8 +75,8 @@ struct coordinator_write {
     struct bytes mutation; /* copied inside the call */
     uint64_t deadline_ns;
 };
-/* Completes at the level, or when it is out of reach, or at the deadline.  Then the write lingers in
- * the coordinator's hands until all replicas have answered or timed out. */
+/* Completes at the level, or when it is out of reach, or at the deadline.  Then the write lingers
+ * in the coordinator's hands until all replicas have answered or timed out. */
 void coordinator_write(struct coordinator *, struct io_req *, struct op *,
                        const struct coordinator_write *, struct coordinator_outcome *);
 

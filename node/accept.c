@@ -68,8 +68,9 @@ bool accept_idle(const struct shard *s) { return s->accept == NULL; }
 static void accept_welcome(struct shard *s, struct io_socket *taken)
 {
     int max = s->config->native_transport_max_concurrent_connections;
-    uint64_t share = max < 0 ? UINT64_MAX : ((uint64_t)max + (uint64_t)io_shards(s->io) - 1) /
-                                                (uint64_t)io_shards(s->io);
+    uint64_t share =
+        max < 0 ? UINT64_MAX
+                : ((uint64_t)max + (uint64_t)io_shards(s->io) - 1) / (uint64_t)io_shards(s->io);
     if (s->is_stopping || s->counts.connections >= share) {
         s->counts.refused_connections++;
         io_hangup(s->io, &taken);

@@ -1,5 +1,5 @@
-/* admin.h - HTTP on shard 0: status, health, metrics; over TCP for reading, over a Unix socket in the
- * data folder (mode 0600) for everything.  Private to node/. */
+/* admin.h - HTTP on shard 0: status, health, metrics; over TCP for reading, over a Unix socket in
+ * the data folder (mode 0600) for everything.  Private to node/. */
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 #include "node/shard.h"

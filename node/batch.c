@@ -1,8 +1,8 @@
 /* batch.c - BATCH: many statements, bound one by one, as few mutations.
  *
- * What goes to the same partition of the same table becomes one mutation, which is atomic by itself.
- * A logged batch is that and nothing more: over several partitions it would need a batch log, which
- * is not there yet, and says so.
+ * What goes to the same partition of the same table becomes one mutation, which is atomic by
+ * itself. A logged batch is that and nothing more: over several partitions it would need a batch
+ * log, which is not there yet, and says so.
  */
 // SPDX-License-Identifier: Apache-2.0
 #include "node/session.h"
@@ -35,10 +35,9 @@ static struct partition *batch_partition(struct batch *b, const struct cql_mutat
     p = arena_new(b->arena, struct partition);
     p->table = m->table;
     p->key = bytes_of(name.data + sizeof m->table->id.b, m->key.size);
-    p->all = (struct mutation){ .table = m->table->id,
-                                .key = p->key,
-                                .token = m->token,
-                                .deletion = deletion_none() };
+    p->all = (struct mutation){
+        .table = m->table->id, .key = p->key, .token = m->token, .deletion = deletion_none()
+    };
     list_add(&b->partitions, &p->link);
     map_put(&b->by_key, buf_bytes(&name), p);
     b->count++;
@@ -74,15 +73,14 @@ static void batch_finish(struct batch *b, struct cql_action *out)
 {
     out->kind = CQL_BATCH;
     out->mutations = arena_array(b->arena, struct cql_mutation, b->count + 1);
-    list_each(l, &b->partitions) {
+    list_each(l, &b->partitions)
+    {
         struct partition *p = owner_of(l, struct partition, link);
         struct buf encoded = buf_in(b->arena);
         mutation_encode(&p->all, &encoded);
-        out->mutations[out->mutations_count++] = (struct cql_mutation){ .table = p->table,
-                                                                        .key = p->key,
-                                                                        .token = p->all.token,
-                                                                        .encoded = buf_bytes(
-                                                                            &encoded) };
+        out->mutations[out->mutations_count++] = (struct cql_mutation){
+            .table = p->table, .key = p->key, .token = p->all.token, .encoded = buf_bytes(&encoded)
+        };
     }
 }
 
@@ -119,8 +117,8 @@ static enum err batch_bind_entry(struct batch *b, const struct batch_entry *e, s
         b->params.random[1] = io_random(b->session->shard->io);
         b->params.values = e->values;
         b->params.values_count = e->values_count;
-        err = cql_bind(plan, &b->session->shard->catalog, &b->params, b->arena, &action,
-                       &f->report);
+        err =
+            cql_bind(plan, &b->session->shard->catalog, &b->params, b->arena, &action, &f->report);
     }
     for (size_t i = 0; err == OK && i < action.mutations_count; i++)
         err = batch_join(b, &action.mutations[i]);
@@ -141,8 +139,7 @@ static enum err batch_check(const struct batch *b, struct report *report)
 }
 
 enum err batch_bind(struct session *s, const struct wire_envelope *e, struct arena *arena,
-                    struct cql_action *out, enum level *level, const char **write_type,
-                    struct failure *f)
+                    struct cql_action *out, enum level *level, struct failure *f)
 {
     struct batch b = { .session = s, .arena = arena };
     struct cursor body;
@@ -163,7 +160,7 @@ enum err batch_bind(struct session *s, const struct wire_envelope *e, struct are
     if (err == OK)
         err = batch_check(&b, &f->report);
     *level = (enum level)q->consistency;
-    *write_type = b.request.kind == BATCH_LOGGED ? "BATCH" : "UNLOGGED_BATCH";
+    f->write_type = b.request.kind == BATCH_LOGGED ? "BATCH" : "UNLOGGED_BATCH";
     if (err == OK)
         batch_finish(&b, out);
     map_deinit(&b.by_key);

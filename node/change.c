@@ -6,6 +6,7 @@
  */
 // SPDX-License-Identifier: Apache-2.0
 #include "node/change.h"
+
 #include "base/mem.h"
 
 enum { APPEND, APPENDED };
@@ -70,8 +71,8 @@ static void change_home(struct io *io, struct io_mail *mail)
     io_req_end(&call->req, call->err);
 }
 
-void change_start(struct shard *shard, struct change_call *call, struct op *op,
-                  struct bytes change, uint64_t deadline_ns)
+void change_start(struct shard *shard, struct change_call *call, struct op *op, struct bytes change,
+                  uint64_t deadline_ns)
 {
     uint64_t now = io_now(shard->io);
     *call = (struct change_call){ .shard = shard,

@@ -14,7 +14,8 @@ static bool session_may_hear(const struct session *s)
 
 void events_schema(struct shard *shard, const struct schema_event *event)
 {
-    list_each(l, &shard->sessions) {
+    list_each(l, &shard->sessions)
+    {
         struct session *s = owner_of(l, struct session, link);
         if (!s->wants_schema || !session_may_hear(s))
             continue;
@@ -28,7 +29,8 @@ void events_schema(struct shard *shard, const struct schema_event *event)
 void events_node(struct shard *shard, const struct io_addr *native, bool is_up)
 {
     struct bytes ip = bytes_of(native->ip, native->family == 6 ? 16 : 4);
-    list_each(l, &shard->sessions) {
+    list_each(l, &shard->sessions)
+    {
         struct session *s = owner_of(l, struct session, link);
         if (!s->wants_status || !session_may_hear(s))
             continue;

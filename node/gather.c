@@ -8,6 +8,7 @@
  */
 // SPDX-License-Identifier: Apache-2.0
 #include "node/gather.h"
+
 #include "base/mem.h"
 
 enum { ASK, MERGE };

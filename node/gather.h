@@ -5,5 +5,5 @@
 #include "node/shard.h"
 
 /* Completes req with *answer in the arena.  `read` is borrowed until then. */
-void gather_start(struct shard *, struct io_req *, struct op *, const struct read *,
-                  struct arena *, struct bytes *answer);
+void gather_start(struct shard *, struct io_req *, struct op *, const struct read *, struct arena *,
+                  struct bytes *answer);

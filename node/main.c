@@ -12,6 +12,7 @@
 #include "io/uv/uv.h"
 #include "node/node.h"
 #include "node/tool_machine.h"
+
 #include <errno.h>
 #include <stdlib.h>
 #include <sys/stat.h>
@@ -29,7 +30,8 @@ static const char help[] =
     "Clients connect to rpc_address:native_transport_port (127.0.0.1:9042) with any Cassandra\n"
     "driver, or with: rondo query \"SELECT * FROM system.local\"\n"
     "\n"
-    "exit codes: 0 stopped as asked; 1 could not start or go on (one line says why); 2 wrong usage\n";
+    "exit codes: 0 stopped as asked; 1 could not start or go on (one line says why); 2 wrong "
+    "usage\n";
 
 enum { CONFIG_BYTES_MAX = 1 << 20 };
 

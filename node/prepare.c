@@ -129,8 +129,8 @@ static struct op_next prepare_spread(struct op *op)
     for (int i = 0; i < io_shards(io); i++) {
         if (i == io_self(io))
             continue;
-        p->copies[i] = (struct copy){ .mail = { .there = copy_there, .home = copy_home },
-                                      .prepare = p };
+        p->copies[i] =
+            (struct copy){ .mail = { .there = copy_there, .home = copy_home }, .prepare = p };
         p->left++;
         io_post(io, i, &p->copies[i].mail);
     }

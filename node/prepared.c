@@ -5,6 +5,7 @@
  */
 // SPDX-License-Identifier: Apache-2.0
 #include "node/prepared.h"
+
 #include "base/mem.h"
 
 static struct bytes entry_id(const struct prepared_entry *e)
@@ -37,8 +38,7 @@ void prepared_init(struct prepared *p, size_t bytes_max)
 
 void prepared_deinit(struct prepared *p)
 {
-    list_each(l, &p->recent)
-        entry_remove(p, owner_of(l, struct prepared_entry, link));
+    list_each(l, &p->recent) entry_remove(p, owner_of(l, struct prepared_entry, link));
     ensure(p->bytes == 0);
     map_deinit(&p->by_id);
 }
@@ -103,7 +103,8 @@ struct prepared_entry *prepared_get(struct prepared *p, struct bytes id)
 
 void prepared_schema_changed(struct prepared *p, const struct catalog *catalog)
 {
-    list_each(l, &p->recent) {
+    list_each(l, &p->recent)
+    {
         struct prepared_entry *e = owner_of(l, struct prepared_entry, link);
         const struct table *table = cql_plan_table(e->plan);
         if (table && catalog_table(catalog, table->keyspace, table->name) != table)

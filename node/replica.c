@@ -9,6 +9,7 @@
  */
 // SPDX-License-Identifier: Apache-2.0
 #include "node/replica.h"
+
 #include "base/mem.h"
 #include "node/gather.h"
 
@@ -152,8 +153,7 @@ static enum err replica_read_now(void *context, const struct read *read, struct 
 
 struct replica_slot replica_slot(struct shard *s)
 {
-    return (struct replica_slot){ .context = s,
-                                  .apply = replica_apply,
-                                  .read = replica_read,
-                                  .read_now = replica_read_now };
+    return (struct replica_slot){
+        .context = s, .apply = replica_apply, .read = replica_read, .read_now = replica_read_now
+    };
 }

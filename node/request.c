@@ -126,9 +126,8 @@ static bool select_now(struct session *s, const struct wire_envelope *e, struct 
     struct failure f = { .consistency = st->wire.consistency };
     struct buf *body = wire_begin(out, 0, e->stream, OPCODE_RESULT);
     enum err err =
-        cql_run_begin(&run, st->plan, &s->shard->catalog, &st->params, out->version,
-                      st->wire.flags, statement_new_metadata_id(st, out->version), arena, body,
-                      &f.report);
+        cql_run_begin(&run, st->plan, &s->shard->catalog, &st->params, out->version, st->wire.flags,
+                      statement_new_metadata_id(st, out->version), arena, body, &f.report);
     while (err == OK && cql_run_next(&run, &read)) {
         struct read_outcome outcome = { 0 };
         err = statement_read_now(s->shard, st, read, arena, &run.sink, &outcome);

@@ -143,7 +143,8 @@ void replica_request(void *context, struct cluster_request *r)
 void replica_unpark(struct shard *s)
 {
     ensure(s->store);
-    list_each(l, &s->parked) {
+    list_each(l, &s->parked)
+    {
         list_remove(l);
         replica_request(s, owner_of(l, struct cluster_request, link));
     }

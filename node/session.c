@@ -12,11 +12,12 @@
  * received: the client feels it in its own socket.
  *
  * Invariants: 1. an envelope is answered exactly once, unless the connection is gone.  2. bytes are
- * reserved in the shard's budget before a large frame is read.  3. the session is released after all
- * its requests have ended.
+ * reserved in the shard's budget before a large frame is read.  3. the session is released after
+ * all its requests have ended.
  */
 // SPDX-License-Identifier: Apache-2.0
 #include "node/session.h"
+
 #include "base/mem.h"
 
 enum { TURN, DRAIN };
@@ -211,8 +212,8 @@ static bool session_is_over(struct session *s)
 {
     bool is_late = !s->is_started && !s->patience.busy;
     bool is_broken = !s->send.busy && s->send.err != OK;
-    bool is_flushed = s->is_closing && !s->send.busy && s->in_flight == 0 &&
-                      session_out(s)->raw.size == 0;
+    bool is_flushed =
+        s->is_closing && !s->send.busy && s->in_flight == 0 && session_out(s)->raw.size == 0;
     return s->op.stop || is_late || is_broken || is_flushed;
 }
 
@@ -239,8 +240,7 @@ static struct op_next session_drain(struct op *op)
         io_hangup(io, &s->socket);
     if (s->patience.busy)
         io_cancel(io, &s->patience);
-    list_each(l, &op->children)
-        op_stop(owner_of(l, struct op, sibling), ERR_STOPPED);
+    list_each(l, &op->children) op_stop(owner_of(l, struct op, sibling), ERR_STOPPED);
     return op->waiting ? op_wait(DRAIN) : op_end(op, OK);
 }
 

@@ -7,9 +7,9 @@
 #include "node/shard.h"
 
 enum {
-    SESSION_IN_FLIGHT_MAX = 1024,          /* requests of one connection that wait */
-    SESSION_OUT_BYTES_MAX = 4 << 20,       /* unsent answers past which nothing more is taken */
-    SESSION_LARGE_BYTES = 1 << 20,         /* a frame above it is reserved before it is read */
+    SESSION_IN_FLIGHT_MAX = 1024,    /* requests of one connection that wait */
+    SESSION_OUT_BYTES_MAX = 4 << 20, /* unsent answers past which nothing more is taken */
+    SESSION_LARGE_BYTES = 1 << 20,   /* a frame above it is reserved before it is read */
     REQUEST_ARENA_BYTES = 16 << 10,
 };
 
@@ -97,10 +97,10 @@ void prepare_start(struct session *, const struct wire_envelope *);
 void prepare_answer(struct buf *, uint8_t version, const struct prepared_entry *);
 
 /* ---- batch.c ---- */
-/* Decodes and binds a BATCH envelope into mutations (one a partition for logged ones). */
+/* Decodes and binds a BATCH envelope into mutations, one a partition; failure->write_type is set.
+ */
 enum err batch_bind(struct session *, const struct wire_envelope *, struct arena *,
-                    struct cql_action *, enum level *, const char **write_type,
-                    struct failure *failure);
+                    struct cql_action *, enum level *, struct failure *failure);
 
 /* ---- events.c ---- */
 void events_schema(struct shard *, const struct schema_event *);

@@ -30,8 +30,8 @@ struct shard {
     struct store *store; /* NULL until it has been replayed */
     struct coordinator *coordinator;
     struct prepared prepared;
-    struct list sessions; /* struct session.link */
-    struct list parked;   /* requests of other nodes that came before the store was open */
+    struct list sessions;      /* struct session.link */
+    struct list parked;        /* requests of other nodes that came before the store was open */
     struct list idle_requests; /* struct request, for reuse */
     bool is_serving, is_stopping;
     unsigned served_count;  /* requests of other nodes under way here */

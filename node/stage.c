@@ -51,7 +51,8 @@ void stage_open_cluster(struct life *l)
         l->seeds[i] = c->seeds.items[i];
     l->cluster_options = (struct cluster_options){
         .cluster_name = c->cluster_name,
-        .metadata_folder = arena_printf(&l->arena, "%s/metadata", c->data_file_directories.items[0]),
+        .metadata_folder =
+            arena_printf(&l->arena, "%s/metadata", c->data_file_directories.items[0]),
         .listen = s->process->listen,
         .broadcast = s->process->broadcast,
         .native = s->process->broadcast_rpc,
@@ -146,12 +147,11 @@ static void stage_begin_quiet(struct shard *s)
 {
     s->is_stopping = true;
     s->is_serving = false;
-    list_each(l, &s->sessions)
-        op_stop(&owner_of(l, struct session, link)->op, ERR_STOPPED);
-    list_each(l, &s->parked) {
+    list_each(l, &s->sessions) op_stop(&owner_of(l, struct session, link)->op, ERR_STOPPED);
+    list_each(l, &s->parked)
+    {
         list_remove(l);
-        cluster_answer(owner_of(l, struct cluster_request, link), ERR_STOPPED,
-                       (struct bytes){ 0 });
+        cluster_answer(owner_of(l, struct cluster_request, link), ERR_STOPPED, (struct bytes){ 0 });
     }
     if (s->coordinator)
         coordinator_stop(s->coordinator);

@@ -7,8 +7,8 @@
  *               ended <─ farewell <────────────── close <────────────────────── quiet <───────┘
  *     others:   wait ─> work ─> wait ...      one phase after the other; ended after close
  *
- * A phase is over when this shard and all others are done with it.  What never opened is not closed:
- * every step back accepts what is not there.
+ * A phase is over when this shard and all others are done with it.  What never opened is not
+ * closed: every step back accepts what is not there.
  */
 // SPDX-License-Identifier: Apache-2.0
 #include "base/mem.h"
@@ -17,7 +17,21 @@
 #include "node/session.h"
 #include "node/system.h"
 
-enum { RESOLVE, FOLDERS, LOCK, SPACE, LOG, CLUSTER, OPEN, SERVE, RUN, HUSH, QUIET, CLOSE, FAREWELL };
+enum {
+    RESOLVE,
+    FOLDERS,
+    LOCK,
+    SPACE,
+    LOG,
+    CLUSTER,
+    OPEN,
+    SERVE,
+    RUN,
+    HUSH,
+    QUIET,
+    CLOSE,
+    FAREWELL
+};
 enum { WAIT, WORK };
 enum { SPACE_BYTES_MIN = 256 << 20 };
 
@@ -322,10 +336,10 @@ static struct op_next lead_log(struct op *op)
     if (l->wait.busy)
         return op_wait(LOG);
     if (l->wait.err != OK)
-        return lead_fail(l, l->wait.err,
-                         arena_printf(&l->arena, "log_file: cannot write to %s",
-                                      l->shard->config->log_file),
-                         "give a file that this user may write to, or - for standard error");
+        return lead_fail(
+            l, l->wait.err,
+            arena_printf(&l->arena, "log_file: cannot write to %s", l->shard->config->log_file),
+            "give a file that this user may write to, or - for standard error");
     log_attach(l->shard->io, l->shard->log);
     log_note(l->shard->io, LOG_INFO, "start", "version=%s shards=%d cluster=\"%s\"", RONDO_VERSION,
              io_shards(l->shard->io), l->shard->config->cluster_name);

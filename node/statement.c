@@ -11,9 +11,9 @@
  * Not here: PREPARE (prepare.c), what is answered at once (request.c).
  */
 // SPDX-License-Identifier: Apache-2.0
-#include "node/session.h"
 #include "base/mem.h"
 #include "node/change.h"
+#include "node/session.h"
 #include "node/system.h"
 
 enum { BEGIN, READ, FED, WRITE, CHANGE, TRUNCATE, ANSWER };
@@ -109,7 +109,8 @@ static void request_release(struct op *op)
 
 void statement_free_idle(struct shard *shard)
 {
-    list_each(l, &shard->idle_requests) {
+    list_each(l, &shard->idle_requests)
+    {
         struct request *r = owner_of(l, struct request, idle);
         list_remove(&r->idle);
         arena_deinit(&r->arena);
@@ -144,8 +145,8 @@ static struct op_next request_begin_write(struct request *r)
     r->parts = arena_array(&r->arena, struct part, r->parts_count);
     for (size_t i = 0; i < r->parts_count; i++) {
         const struct cql_mutation *m = &r->action.mutations[i];
-        struct coordinator_write w = { .keyspace = catalog_keyspace(&r->shard->catalog,
-                                                                    m->table->keyspace),
+        struct coordinator_write w = { .keyspace =
+                                           catalog_keyspace(&r->shard->catalog, m->table->keyspace),
                                        .level = r->level,
                                        .token = m->token,
                                        .mutation = m->encoded,
@@ -186,8 +187,8 @@ static struct op_next request_begin_bound(struct request *r)
 
 static struct op_next request_begin_batch(struct request *r)
 {
-    enum err err = batch_bind(r->session, &r->envelope, &r->arena, &r->action, &r->level,
-                              &r->failure.write_type, &r->failure);
+    enum err err =
+        batch_bind(r->session, &r->envelope, &r->arena, &r->action, &r->level, &r->failure);
     r->failure.consistency = (enum consistency)r->level;
     r->deadline_ns = io_now(r->shard->io) + r->shard->config->write_request_timeout_ns;
     return err == OK ? request_begin_write(r) : request_fail(r, err);
@@ -230,8 +231,8 @@ static struct op_next request_read(struct op *op)
     r->wait.err = err;
     if (err != ERR_WOULD_WAIT)
         return op_goto(FED);
-    struct coordinator_read read = { .keyspace = catalog_keyspace(&r->shard->catalog,
-                                                                  table->keyspace),
+    struct coordinator_read read = { .keyspace =
+                                         catalog_keyspace(&r->shard->catalog, table->keyspace),
                                      .table = table,
                                      .level = r->level,
                                      .read = r->read,
@@ -319,8 +320,8 @@ static void request_word(struct request *r)
             io_addr_print(&cluster_ring(r->shard->cluster)->nodes[o->missing - 1].internode,
                           missing);
         snprintf(f->report.text, sizeof f->report.text,
-                 "Cannot achieve consistency level %s: %u replicas required, %u alive; down: %s", cl,
-                 o->required, o->alive, missing[0] ? missing : "unknown");
+                 "Cannot achieve consistency level %s: %u replicas required, %u alive; down: %s",
+                 cl, o->required, o->alive, missing[0] ? missing : "unknown");
     } else if (f->report.err == ERR_WRITE_TIMEOUT || f->report.err == ERR_READ_TIMEOUT) {
         snprintf(f->report.text, sizeof f->report.text,
                  "Operation timed out - received only %u responses of %u required at %s",

@@ -1,11 +1,13 @@
 /* tool_machine.c - see tool_machine.h.
  *
- * A port's owner is found as ss(8) finds it: the listening socket's inode in /proc/net/tcp, then the
- * process that has it open.  Other users' processes cannot be looked into; then no pid is named.
+ * A port's owner is found as ss(8) finds it: the listening socket's inode in /proc/net/tcp, then
+ * the process that has it open.  Other users' processes cannot be looked into; then no pid is
+ * named.
  */
 // SPDX-License-Identifier: Apache-2.0
 #define _GNU_SOURCE
 #include "node/tool_machine.h"
+
 #include <dirent.h>
 #include <inttypes.h>
 #include <sched.h>
@@ -86,7 +88,8 @@ static int inode_owner(uint64_t inode)
     struct dirent *entry = NULL;
     int pid = 0;
     while (folder && !pid && (entry = readdir(folder)) != NULL)
-        if (entry->d_name[0] >= '1' && entry->d_name[0] <= '9' && process_holds(entry->d_name, inode))
+        if (entry->d_name[0] >= '1' && entry->d_name[0] <= '9' &&
+            process_holds(entry->d_name, inode))
             pid = atoi(entry->d_name);
     if (folder)
         closedir(folder);

@@ -27,6 +27,7 @@ foreach(module base model wire config cql driver)
   endforeach()
 endforeach()
 target_link_libraries(test_base_murmur PRIVATE PkgConfig::MURMUR) # the oracle
+target_compile_definitions(test_config_print PRIVATE SOURCE_DIR="${CMAKE_SOURCE_DIR}")
 set(fail_answer fail_driver)
 suite(unit tests/unit/base_driver/test_fail.c base)
 set(fail_answer fail_server)

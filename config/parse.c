@@ -26,6 +26,7 @@ enum { SENTENCE_BYTES = 320 };
 struct parse {
     yaml_parser_t yaml;
     yaml_event_t event;
+    struct bytes text;
     struct config *config;
     struct arena *arena;
     struct report *report;
@@ -53,16 +54,44 @@ static enum err refuse(struct parse *p, yaml_mark_t at, const char *name, const 
 /* The same for the setting and the event at hand. */
 #define refuse_here(p, ...) refuse((p), (p)->event.start_mark, (p)->setting->name, __VA_ARGS__)
 
+/* Where a byte of the text stands, for the complaints that libyaml gives an offset only. */
+static yaml_mark_t mark_of(struct bytes text, size_t offset)
+{
+    yaml_mark_t at = { 0 };
+    for (at.index = 0; at.index < u64_min(offset, text.size); at.index++) {
+        uint8_t c = text.data[at.index];
+        at.line += c == '\n';
+        at.column = c == '\n' ? 0 : at.column + ((c & 0xc0) != 0x80); /* characters, not bytes */
+    }
+    return at;
+}
+
+static enum err refuse_yaml(struct parse *p)
+{
+    const yaml_parser_t *y = &p->yaml;
+    bool is_bytes = y->error == YAML_READER_ERROR;
+    return refuse(p, is_bytes ? mark_of(p->text, y->problem_offset) : y->problem_mark, "YAML",
+                  "cannot be read: %s%s%s", y->problem ? y->problem : "no memory",
+                  y->context ? " " : "", y->context ? y->context : "");
+}
+
+static bool has_tag(const yaml_event_t *e)
+{
+    return (e->type == YAML_SCALAR_EVENT && e->data.scalar.tag) ||
+           (e->type == YAML_SEQUENCE_START_EVENT && e->data.sequence_start.tag) ||
+           (e->type == YAML_MAPPING_START_EVENT && e->data.mapping_start.tag);
+}
+
 /* Goes on to the next event. */
 static enum err step(struct parse *p)
 {
     yaml_event_delete(&p->event);
     if (!yaml_parser_parse(&p->yaml, &p->event))
-        return refuse(p, p->yaml.problem_mark, "YAML", "cannot be read: %s%s%s",
-                      p->yaml.problem ? p->yaml.problem : "no memory", p->yaml.context ? " " : "",
-                      p->yaml.context ? p->yaml.context : "");
+        return refuse_yaml(p);
     if (p->event.type == YAML_ALIAS_EVENT)
         return refuse(p, p->event.start_mark, "YAML", "aliases (*name) are not taken here");
+    if (has_tag(&p->event))
+        return refuse(p, p->event.start_mark, "YAML", "tags (!name) are not taken here");
     return OK;
 }
 
@@ -343,8 +372,8 @@ static enum err setting_begin(struct parse *p)
     if (!p->setting) {
         const char *near = setting_nearest(scalar_bytes(p));
         return refuse(p, at, name,
-                      "is not a setting%s%s%s; `rondod --print-config` prints them all",
-                      near ? "; did you mean " : "", near ? near : "", near ? "?" : "");
+                      "is not a setting; %s%s%s`rondod --print-config` prints them all",
+                      near ? "did you mean " : "", near ? near : "", near ? "? " : "");
     }
     struct config_place *place = &p->config->places[setting_key(p->setting)];
     if (place->line)
@@ -402,7 +431,7 @@ static enum err read_file(struct parse *p)
 enum err config_parse(struct config *config, struct arena *arena, const char *file_name,
                       struct bytes text, struct report *report)
 {
-    struct parse p = { .config = config, .arena = arena, .report = report };
+    struct parse p = { .text = text, .config = config, .arena = arena, .report = report };
     ensure(file_name);
     config->file_name = file_name;
     memset(config->places, 0, sizeof config->places);

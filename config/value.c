@@ -47,7 +47,7 @@ static struct units units_of(enum setting_kind kind)
     if (kind == SETTING_BYTES)
         return (struct units){ sizes, array_count(sizes), "MiB",
                                "a size is 32MiB, 512KiB, 1GiB or 100B" };
-    return (struct units){ none, array_count(none), "", "a whole number" };
+    return (struct units){ none, array_count(none), "", "" };
 }
 
 /* Digits at the start of the text; false when there are none or they exceed 64 bits. */
@@ -136,7 +136,7 @@ static bool is_allowed(const struct setting *s, int64_t value)
 }
 
 static const char *const complaints[] = {
-    [NUMBER_OK] = "is out of range",  [NUMBER_NONE] = "is not a number",
+    [NUMBER_OK] = "is out of range",  [NUMBER_NONE] = "is not a whole number",
     [NUMBER_NO_UNIT] = "has no unit", [NUMBER_WRONG_UNIT] = "has an unknown unit",
     [NUMBER_HUGE] = "is too large",
 };
@@ -148,7 +148,7 @@ static enum err number_put(const struct setting *s, struct config *config, const
     enum number result = number_read(s->kind, bytes_text(text), &value);
     if (result != NUMBER_OK || !is_allowed(s, value)) {
         buf_printf(why, "'%.40s' %s; ", text, complaints[result]);
-        if (result != NUMBER_OK && result != NUMBER_HUGE)
+        if (s->kind != SETTING_COUNT && result != NUMBER_OK && result != NUMBER_HUGE)
             buf_printf(why, "%s; ", units_of(s->kind).what);
         buf_put_text(why, "allowed: ");
         setting_print_allowed(s, why);

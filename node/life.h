@@ -34,6 +34,7 @@ struct life {
     struct report failed;
     struct io_req wait, nap, close_cluster, close_store;
     struct cluster_options cluster_options;
+    struct cluster *first; /* shard 0's, on the others */
     const char *seeds[NODES_MAX];
     struct phase_mail *asked; /* on the others: what is asked now */
     /* what shard 0 leads */

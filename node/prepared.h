@@ -5,6 +5,7 @@
  */
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
+#include "base/list.h"
 #include "cql/cql.h"
 
 struct prepared_entry {

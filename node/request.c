@@ -60,9 +60,13 @@ static void text_keep(char *to, size_t room, struct bytes from)
     to[n] = 0;
 }
 
+/* b in lower-case letters and digits; any case in a. */
 static bool text_is(struct bytes a, const char *b)
 {
-    return a.size == strlen(b) && strncasecmp((const char *)a.data, b, a.size) == 0;
+    bool is_equal = a.size == strlen(b);
+    for (size_t i = 0; is_equal && i < a.size; i++)
+        is_equal = (a.data[i] | 0x20) == (uint8_t)b[i];
+    return is_equal;
 }
 
 static void request_startup(struct session *s, const struct wire_envelope *e, struct cursor body)

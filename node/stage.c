@@ -64,6 +64,7 @@ void stage_open_cluster(struct life *l)
         .rack = c->rack,
         .ping_timeout_ns = c->peer_ping_timeout_ns,
         .peer_bytes_max = s->plan.peers_bytes,
+        .first = l->first,
         .context = s,
         .applied = schema_applied,
         .request = replica_request,

@@ -139,8 +139,10 @@ static struct op_next follow_wait(struct op *op)
     struct life *l = life_of(op);
     if (!l->asked)
         return op_wait(WAIT);
-    if (l->asked->phase == PHASE_OPEN && l->asked->leader->shard->log)
+    if (l->asked->phase == PHASE_OPEN) {
+        l->first = l->asked->leader->shard->cluster;
         log_attach(l->shard->io, l->asked->leader->shard->log);
+    }
     stage_start(l, l->asked->phase);
     return op_wait(WORK);
 }
@@ -172,8 +174,8 @@ static void phase_home(struct io *io, struct io_mail *mail)
     op_wake(&l->op);
 }
 
-/* Asks every shard, this one included, for a phase. */
-static void lead_all(struct life *l, enum phase phase)
+/* Asks every other shard for a phase. */
+static void lead_others(struct life *l, enum phase phase)
 {
     struct io *io = l->shard->io;
     ensure(l->away == 0);
@@ -184,6 +186,12 @@ static void lead_all(struct life *l, enum phase phase)
         l->away++;
         io_post(io, i, &l->mails[i].mail);
     }
+}
+
+/* Asks every shard, this one included, for a phase. */
+static void lead_all(struct life *l, enum phase phase)
+{
+    lead_others(l, phase);
     stage_start(l, phase);
 }
 
@@ -387,6 +395,7 @@ static struct op_next lead_serve(struct op *op)
     io_addr_print(&s->process->rpc, address);
     snprintf(line, sizeof line, "serving clients at %s", address);
     lead_say(l, line);
+    cluster_serve(s->cluster);
     log_note(s->io, LOG_INFO, "serving", "address=%s node=%u", address, cluster_self(s->cluster));
     return op_goto(RUN);
 }
@@ -424,15 +433,20 @@ static struct op_next lead_quiet(struct op *op)
     struct life *l = life_of(op);
     if (!lead_all_done(l))
         return op_wait(QUIET);
-    lead_all(l, PHASE_CLOSE);
-    return op_wait(CLOSE);
+    lead_others(l, PHASE_CLOSE);
+    return op_goto(CLOSE);
 }
 
+/* This shard's cluster is closed after the others': it carries their liveness and metadata. */
 static struct op_next lead_close(struct op *op)
 {
     struct life *l = life_of(op);
     if (!lead_all_done(l) || l->wait.busy)
         return op_wait(CLOSE);
+    if (l->phase != PHASE_CLOSE) {
+        stage_start(l, PHASE_CLOSE);
+        return op_wait(CLOSE);
+    }
     if (l->shard->log)
         log_close(&l->shard->log, &l->wait, op);
     if (l->lock)

@@ -1,11 +1,12 @@
 /* log.c - the node's log: lines are made where they happen and written by one op on shard 0.
  *
- *     shard s: log_note ──> outlet: filling ──mail──> shard 0: queue ──> batch ──> file
- *                              ^        sent <── home ──┘      (an op: open, write, rotate, close)
+ *     shard s: log_note ──> outlet: filling ──parcel──> shard 0: queue ──> batch ──> file
+ *                                      ^── home ──┘     (an op: open, write, rotate, close)
  *
- * An outlet has two buffers: one is filled while the other is on its way with the mail, so no
- * bytes are shared and none are copied twice on the shard that has work to do.  An outlet never
- * looks into the log: the mail finds it on shard 0, or finds none and drops the lines.
+ * An outlet fills one buffer while the other is on its way in a parcel, so no bytes are shared and
+ * none are copied twice on the shard that has work to do.  An outlet never looks into the log: its
+ * parcel finds it on shard 0, or finds none and the lines go nowhere.  What is left when a shard
+ * detaches travels in a parcel of its own, at once: it arrives before what that shard posts next.
  *
  *     open > opened > sized > idle <────────────────────────────────────────┐
  *                              │ ├──> write > written ──────────────────────┤
@@ -43,14 +44,22 @@ struct rare {
     uint64_t next_ns, skipped_count;
 };
 
+/* Lines on their way to shard 0. */
+struct parcel {
+    struct io_mail mail;
+    struct log_outlet *outlet;
+    struct buf lines;
+    uint64_t lost_count;
+    bool is_out;
+};
+
 struct log_outlet {
     struct io *io;
-    struct io_mail mail;
-    struct buf filling, sent;
-    uint64_t lost_count, sent_lost_count;
-    struct log *log; /* on shard 0 only */
+    struct buf filling;
+    uint64_t lost_count;
+    struct parcel daily, last; /* the last one is for what is there when the shard detaches */
+    struct log *log;           /* on shard 0 only */
     enum log_level level;
-    bool is_out;     /* the mail is on its way */
     bool is_leaving; /* detached: freed when nothing is on its way */
     unsigned rares_count;
     struct rare rares[RARE_EVENTS_MAX];
@@ -119,47 +128,53 @@ static void log_take(struct log *log, const struct buf *lines, uint64_t lost_cou
 
 /* ---- outlets ---- */
 
-static void outlet_post(struct log_outlet *);
+static void outlet_post(struct log_outlet *, struct parcel *);
 
-static void outlet_there(struct io *io, struct io_mail *mail)
+static void parcel_there(struct io *io, struct io_mail *mail)
 {
-    struct log_outlet *from = owner_of(mail, struct log_outlet, mail);
+    struct parcel *parcel = owner_of(mail, struct parcel, mail);
     struct log_outlet *here = io_ops(io)->log;
     if (here && here->log)
-        log_take(here->log, &from->sent, from->sent_lost_count);
+        log_take(here->log, &parcel->lines, parcel->lost_count);
     io_post_home(io, mail);
 }
 
 static void outlet_free(struct log_outlet *outlet)
 {
+    if (outlet->daily.is_out || outlet->last.is_out)
+        return;
     buf_deinit(&outlet->filling);
-    buf_deinit(&outlet->sent);
+    buf_deinit(&outlet->daily.lines);
+    buf_deinit(&outlet->last.lines);
     mem_free(outlet);
 }
 
-static void outlet_home(struct io *io, struct io_mail *mail)
+static void parcel_home(struct io *io, struct io_mail *mail)
 {
-    struct log_outlet *outlet = owner_of(mail, struct log_outlet, mail);
+    struct parcel *parcel = owner_of(mail, struct parcel, mail);
     (void)io;
-    outlet->is_out = false;
-    outlet_post(outlet);
-    if (outlet->is_leaving && !outlet->is_out)
-        outlet_free(outlet);
+    parcel->is_out = false;
+    if (parcel->outlet->is_leaving)
+        outlet_free(parcel->outlet);
+    else
+        outlet_post(parcel->outlet, parcel);
 }
 
-static void outlet_post(struct log_outlet *outlet)
+static void outlet_post(struct log_outlet *outlet, struct parcel *parcel)
 {
     bool has_news = outlet->filling.size || outlet->lost_count;
-    if (outlet->is_out || !has_news || !io_post_room(outlet->io, 0))
+    if (parcel->is_out || !has_news || !io_post_room(outlet->io, 0))
         return;
-    struct buf empty = outlet->sent;
-    outlet->sent = outlet->filling;
-    outlet->sent_lost_count = outlet->lost_count;
+    struct buf empty = parcel->lines;
+    parcel->lines = outlet->filling;
+    parcel->lost_count = outlet->lost_count;
     outlet->filling = empty;
     outlet->lost_count = 0;
     buf_clear(&outlet->filling);
-    outlet->is_out = true;
-    io_post(outlet->io, 0, &outlet->mail);
+    parcel->is_out = true;
+    parcel->outlet = outlet;
+    parcel->mail = (struct io_mail){ .there = parcel_there, .home = parcel_home };
+    io_post(outlet->io, 0, &parcel->mail);
 }
 
 static void outlet_put(struct log_outlet *outlet, const char *line, size_t n)
@@ -169,7 +184,7 @@ static void outlet_put(struct log_outlet *outlet, const char *line, size_t n)
     else
         buf_put(&outlet->filling, line, n);
     if (!outlet->log) {
-        outlet_post(outlet);
+        outlet_post(outlet, &outlet->daily);
         return;
     }
     log_take(outlet->log, &outlet->filling, outlet->lost_count);
@@ -185,9 +200,8 @@ static void outlet_detach(struct io *io)
     io_ops(io)->log = NULL;
     outlet->is_leaving = true;
     if (!outlet->log)
-        outlet_post(outlet);
-    if (!outlet->is_out)
-        outlet_free(outlet);
+        outlet_post(outlet, &outlet->last);
+    outlet_free(outlet);
 }
 
 void log_attach(struct io *io, struct log *log)
@@ -197,7 +211,6 @@ void log_attach(struct io *io, struct log *log)
         return;
     struct log_outlet *outlet = mem_zalloc(sizeof *outlet);
     outlet->io = io;
-    outlet->mail = (struct io_mail){ .there = outlet_there, .home = outlet_home };
     outlet->log = io_self(io) == 0 ? log : NULL;
     outlet->level = log->level;
     io_ops(io)->log = outlet;

@@ -8,7 +8,7 @@
 #pragma once
 #define _GNU_SOURCE /* tests may ask the system: mkdtemp, kill */
 #include "base/mem.h"
-#include "io/io.h"
+#include "io/log.h"
 #include "io/uv/uv.h"
 
 #include <check.h>

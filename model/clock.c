@@ -140,14 +140,13 @@ static bool take_zone(struct scan *s, int64_t *minutes)
     bool is_west = scan_peek(s) == '-';
     if (!scan_take(s, '-') && !scan_take(s, '+'))
         return false;
-    if (scan_number(s, 2, &hour)) {
-        if (scan_take(s, ':') && !scan_number(s, 2, &minute))
-            return false;
-    } else {
-        if (!scan_number(s, 4, &hour))
-            return false;
+    const uint8_t *begin = s->at;
+    if (!scan_number(s, 4, &hour))
+        return false;
+    if (s->at - begin == 4)
         minute = hour % 100, hour /= 100;
-    }
+    else if (s->at - begin != 2 || (scan_take(s, ':') && !scan_number(s, 2, &minute)))
+        return false;
     *minutes = (int64_t)(hour * 60 + minute) * (is_west ? -1 : 1);
     return scan_done(s) && hour <= 18 && minute <= 59;
 }

@@ -131,6 +131,14 @@ static enum wire_verdict refuse(struct wire_in *in)
     return in->errors_in_a_row++ < ERRORS_MAX ? WIRE_REFUSED : WIRE_BROKEN;
 }
 
+static void version_differs(const struct wire_in *in, uint8_t version, struct report *r)
+{
+    (void)report_set(r, ERR_PROTOCOL,
+                     "Invalid message version. Got %u but previous messages on this connection had "
+                     "version %u",
+                     version, in->version);
+}
+
 /* Byte 0 of what a client sent.  WIRE_ENVELOPE: go on. */
 static enum wire_verdict client_version_check(struct wire_in *in, uint8_t byte,
                                               struct wire_envelope *out, struct report *r)
@@ -150,10 +158,7 @@ static enum wire_verdict client_version_check(struct wire_in *in, uint8_t byte,
         return WIRE_BROKEN;
     }
     if (in->is_started && !in->is_framed && version != in->version) {
-        (void)report_set(r, ERR_PROTOCOL,
-                         "Invalid message version. Got %u but previous messages on this connection "
-                         "had version %u",
-                         version, in->version);
+        version_differs(in, version, r);
         return WIRE_BROKEN;
     }
     return WIRE_ENVELOPE;
@@ -181,13 +186,6 @@ static enum wire_verdict envelope_admit(struct wire_in *in, const struct wire_en
                          in->is_server ? "Request" : "Answer", total, in->bytes_max);
         return WIRE_REFUSED;
     }
-    if (in->is_framed && e->version != in->version) {
-        (void)report_set(r, ERR_PROTOCOL,
-                         "Invalid message version. Got %u but previous messages on this connection "
-                         "had version %u",
-                         e->version, in->version);
-        return refuse(in);
-    }
     if (!opcode_is_known(e->opcode) || opcode_is_request(e->opcode) != in->is_server) {
         (void)report_set(r, ERR_PROTOCOL, "opcode 0x%02x (%s) is not one that %s sends", e->opcode,
                          opcode_name(e->opcode), in->is_server ? "a client" : "a server");
@@ -209,6 +207,8 @@ static enum wire_verdict head_look(struct wire_in *in, struct bytes from, size_t
     if (first != WIRE_ENVELOPE || from.size < WIRE_HEADER_BYTES)
         return first == WIRE_BROKEN ? WIRE_BROKEN : WIRE_MORE;
     uint8_t version = from.data[0] & 0x7f;
+    if (!in->is_framed) /* in frames the answer keeps to the connection's */
+        out->version = version;
     out->flags = from.data[1];
     out->stream = (int16_t)get_be16(from.data + 2);
     out->opcode = from.data[4];
@@ -218,12 +218,11 @@ static enum wire_verdict head_look(struct wire_in *in, struct bytes from, size_t
         return WIRE_BROKEN;
     }
     *total = WIRE_HEADER_BYTES + (size_t)length;
-    struct wire_envelope looked = *out;
-    looked.version = version;
-    enum wire_verdict verdict = envelope_admit(in, &looked, *total, r);
-    if (verdict == WIRE_ENVELOPE || !in->is_framed)
-        out->version = version;
-    return verdict;
+    if (in->is_framed && version != in->version) {
+        version_differs(in, version, r);
+        return refuse(in);
+    }
+    return envelope_admit(in, out, *total, r);
 }
 
 /* ---- one envelope's body ---- */

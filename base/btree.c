@@ -48,7 +48,7 @@ static size_t node_bytes(unsigned room)
 
 static struct bytes *node_keys(const struct btree_node *n)
 {
-    return (struct bytes *)(uintptr_t)(n->heads + n->room);
+    return (struct bytes *)(void *)(n->heads + n->room);
 }
 
 static void **node_items(const struct btree_node *n) { return (void **)(node_keys(n) + n->room); }

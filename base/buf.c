@@ -40,7 +40,7 @@ void buf_grow(struct buf *b, size_t more)
         b->data = mem_resize(b->data, room);
     } else if (!arena_extend(b->arena, b->data, b->room, room - b->room)) {
         uint8_t *data = arena_alloc(b->arena, room);
-        if (b->size)
+        if (b->data)
             memcpy(data, b->data, b->size);
         b->data = data;
     }
@@ -72,12 +72,13 @@ size_t vint_size(uint64_t v)
 
 void buf_put_vint(struct buf *b, uint64_t v)
 {
-    size_t size = vint_size(v);
-    uint8_t *at = buf_take(b, size);
-    if (size == 1) {
-        at[0] = (uint8_t)v;
+    if (v < 0x80) {
+        buf_put_u8(b, (uint8_t)v);
         return;
     }
+    size_t size = vint_size(v);
+    ensure(size >= 2 && size <= 9);
+    uint8_t *at = buf_take(b, size);
     for (size_t i = size; i-- > 1; v >>= 8)
         at[i] = (uint8_t)v;
     at[0] = (uint8_t)((0xff00u >> (size - 1)) | v);

@@ -22,6 +22,6 @@ static inline void list_remove(struct list *n)
     list_init(n);
 }
 /* The body may remove l itself. */
-#define list_each(l, head)                                                                        \
-    for (struct list *l = (head)->next, *l##_next = l->next; l != (head);                         \
+#define list_each(l, head)                                                \
+    for (struct list *l = (head)->next, *l##_next = l->next; l != (head); \
          l = l##_next, l##_next = l->next)

@@ -17,7 +17,7 @@ struct map {
     size_t count, room;
 };
 
-void map_deinit(struct map *); /* a zeroed struct map is an empty map */
+void map_deinit(struct map *);                       /* a zeroed struct map is an empty map */
 void *map_get(const struct map *, struct bytes key); /* NULL when absent */
 /* Puts a value under a key that must not be there yet; the key must live as long as the entry. */
 void map_put(struct map *, struct bytes key, void *value);

@@ -56,6 +56,7 @@ static unsigned class_of(size_t size)
 
 static size_t class_bytes(unsigned class)
 {
+    ensure(class < SLAB_CLASSES);
     if (class < FINE_CLASSES)
         return (size_t)(class + 1) * PIECE_ALIGN;
     unsigned power = 7 + (class - FINE_CLASSES) / 4;
@@ -102,7 +103,7 @@ static void free_push(struct slab *s, unsigned class, void *memory)
 /* Cuts what is left of the current chunk into free pieces, largest first. */
 static void slab_use_up(struct slab *s)
 {
-    while (s->end - s->at >= PIECE_ALIGN) {
+    while (s->at && s->end - s->at >= PIECE_ALIGN) {
         size_t left = (size_t)(s->end - s->at);
         unsigned class = class_of(u64_min(left, CLASSED_BYTES));
         if (class_bytes(class) > left)

@@ -167,7 +167,7 @@ static enum err item_add(struct parse *p, const char *text)
 
 static enum err read_item(struct parse *p)
 {
-    const char *text = NULL;
+    const char *text = "";
     enum err err = read_text(p, p->setting->allowed, &text);
     return err == OK ? item_add(p, text) : err;
 }
@@ -209,7 +209,7 @@ static enum err read_pairs(struct parse *p, const char *what,
         enum err err = step(p);
         if (err != OK || p->event.type == YAML_MAPPING_END_EVENT)
             return err;
-        const char *name = NULL;
+        const char *name = "";
         err = read_text(p, what, &name);
         if (err == OK)
             err = on(p, name);
@@ -292,7 +292,7 @@ static enum err compaction_parameter(struct parse *p, const char *name)
             return refuse_here(p, "'%.40s' is given twice", name);
     if (c->pairs_count == CONFIG_PAIRS_MAX)
         return refuse_here(p, "has too many parameters; allowed: %d", CONFIG_PAIRS_MAX);
-    struct config_pair pair = { .name = name };
+    struct config_pair pair = { name, "" };
     enum err err = step(p);
     if (err == OK)
         err = read_text(p, "one value a parameter", &pair.value);
@@ -307,7 +307,7 @@ static enum err read_compaction_class(struct parse *p)
                                          "LeveledCompactionStrategy",
                                          "TimeWindowCompactionStrategy",
                                          "UnifiedCompactionStrategy" };
-    const char *name = NULL;
+    const char *name = "";
     enum err err = read_text(p, "the name of a compaction strategy", &name);
     if (err != OK)
         return err;

@@ -33,7 +33,7 @@ struct store {
     struct list idle, busy;  /* struct apply: pooled; under way */
     struct list truncates;   /* under way, in the order of their marks */
     uint64_t number;         /* of the last append; the log has the same order */
-    uint64_t memory_bytes;   /* taken by all memtables */
+    uint64_t memory_bytes;   /* of all memtables */
     uint64_t reserved_bytes; /* for what has been admitted and is not merged yet */
     uint64_t wanted_bytes;   /* by the last apply that the budget refused */
     struct folder_end *ends;

@@ -30,6 +30,13 @@ void memtable_init(struct memtable *m, const struct uuid *table)
 
 void memtable_deinit(struct memtable *m) { slab_deinit(&m->slab); }
 
+uint64_t memtable_bytes(const struct memtable *m)
+{
+    size_t uncut = m->slab.at ? (size_t)(m->slab.end - m->slab.at) : 0;
+    ensure(m->slab.taken_bytes >= uncut);
+    return m->slab.taken_bytes - uncut;
+}
+
 void memtable_clear(struct memtable *m, uint64_t number)
 {
     ensure(number > m->cleared);

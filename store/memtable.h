@@ -27,6 +27,9 @@ struct memtable {
 
 void memtable_init(struct memtable *, const struct uuid *table);
 void memtable_deinit(struct memtable *);
+/* What it takes of the budget: all that its slab has taken from the heap, but for the part of the
+ * current chunk that no piece has been cut from yet. */
+uint64_t memtable_bytes(const struct memtable *);
 /* Forgets all rows; `number` orders it among the store's appends. */
 void memtable_clear(struct memtable *, uint64_t number);
 

@@ -5,9 +5,9 @@
  * A close waits in `drain` until every apply and truncation under way has ended; nobody can start
  * another, since the caller's pointer is gone.
  *
- * Memory is what the memtables' slabs have taken from the heap: pieces that were given back count
- * until they are used again, so overwriting goes on within the same memory, and the budget is true
- * for the process.
+ * Memory is what the memtables' slabs have cut from the heap: pieces that were given back count
+ * too, since the process has them, and the next row of their class takes them; so overwriting goes
+ * on within the same memory.  The budget is true for the process up to one chunk of a slab a table.
  */
 // SPDX-License-Identifier: Apache-2.0
 #include "base/mem.h"
@@ -136,15 +136,15 @@ struct memtable *store_memtable_for(struct store *s, const struct uuid *table)
 
 void store_merge(struct store *s, struct memtable *m, const struct mutation *mutation)
 {
-    uint64_t before = m->slab.taken_bytes;
+    uint64_t before = memtable_bytes(m);
     memtable_apply(m, mutation, &s->scratch);
-    s->memory_bytes = s->memory_bytes - before + m->slab.taken_bytes;
+    s->memory_bytes = s->memory_bytes - before + memtable_bytes(m);
 }
 
 void store_clear(struct store *s, struct memtable *m, uint64_t number)
 {
-    ensure(s->memory_bytes >= m->slab.taken_bytes);
-    s->memory_bytes -= m->slab.taken_bytes;
+    ensure(s->memory_bytes >= memtable_bytes(m));
+    s->memory_bytes -= memtable_bytes(m);
     memtable_clear(m, number);
 }
 
@@ -153,8 +153,8 @@ void store_drop(struct store *s, const struct uuid *table)
     struct memtable *m = map_remove(&s->memtables, bytes_of(table->b, sizeof table->b));
     if (!m)
         return;
-    ensure(s->memory_bytes >= m->slab.taken_bytes);
-    s->memory_bytes -= m->slab.taken_bytes;
+    ensure(s->memory_bytes >= memtable_bytes(m));
+    s->memory_bytes -= memtable_bytes(m);
     memtable_deinit(m);
     mem_free(m);
 }

@@ -1,5 +1,5 @@
 /* truth.h - what a store ought to hold, by another way: every effect of every mutation is kept in a
- * list, and a row is worked out by going through the whole list.
+ * list of its partition, and a row is worked out by going through the whole list.
  *
  * Keys and rows are numbers into small pools whose order is written down by hand, so neither
  * comparable keys nor the merging of rows is used here.
@@ -21,30 +21,38 @@ struct effect {
     size_t value_size;
     uint8_t value[VALUE_MAX];
 };
-struct truth {
+struct truth_list {
     struct effect *effects;
     size_t count, room;
+};
+struct truth {
+    struct truth_list of[TRUTH_TABLES][TRUTH_KEYS];
 };
 struct truth_row {
     struct effect lives, deleted, cells[TRUTH_CELLS]; /* timestamp TIMESTAMP_NONE: not there */
 };
 
-static inline void truth_add(struct truth *t, const struct effect *e)
+static inline void truth_add(struct truth *truth, const struct effect *e)
 {
-    if (t->count == t->room) {
-        t->room = t->room ? t->room * 2 : 1024;
-        t->effects = mem_resize(t->effects, t->room * sizeof *t->effects);
+    struct truth_list *l = &truth->of[e->table][e->key];
+    if (l->count == l->room) {
+        l->room = l->room ? l->room * 2 : 64;
+        l->effects = mem_resize(l->effects, l->room * sizeof *l->effects);
     }
-    t->effects[t->count++] = *e;
+    l->effects[l->count++] = *e;
 }
 
-static inline void truth_truncate(struct truth *t, int table)
+static inline void truth_truncate(struct truth *truth, int table)
 {
-    size_t kept = 0;
-    for (size_t i = 0; i < t->count; i++)
-        if (t->effects[i].table != table)
-            t->effects[kept++] = t->effects[i];
-    t->count = kept;
+    for (int key = 0; key < TRUTH_KEYS; key++)
+        truth->of[table][key].count = 0;
+}
+
+static inline void truth_deinit(struct truth *truth)
+{
+    for (int table = 0; table < TRUTH_TABLES; table++)
+        for (int key = 0; key < TRUTH_KEYS; key++)
+            mem_free(truth->of[table][key].effects);
 }
 
 /* A plain cell, below an expiring one, below a tombstone. */
@@ -69,9 +77,10 @@ static inline struct effect truth_find(const struct truth *t, const struct effec
                                        int64_t newer_than)
 {
     struct effect best = { .timestamp = TIMESTAMP_NONE };
-    for (size_t i = 0; i < t->count; i++) {
-        const struct effect *e = &t->effects[i];
-        bool is_it = e->kind == like->kind && e->table == like->table && e->key == like->key &&
+    const struct truth_list *list = &t->of[like->table][like->key];
+    for (size_t i = 0; i < list->count; i++) {
+        const struct effect *e = &list->effects[i];
+        bool is_it = e->kind == like->kind &&
                      (e->row == like->row || like->kind == EFFECT_PARTITION_DELETED) &&
                      (e->column == like->column || like->kind != EFFECT_CELL);
         if (is_it && e->timestamp > newer_than && truth_wins(e, &best))

@@ -1,0 +1,253 @@
+/* test_budget.c - the memory budget: refused before anything is written, said why, never used up by
+ * writing the same rows again.
+ */
+// SPDX-License-Identifier: Apache-2.0
+#include "stage.h"
+
+#include <check.h>
+
+enum { KIB = 1024, IN_FLIGHT = 100 };
+
+static struct table *keyvalue; /* the catalog's reference */
+
+static void open_with(struct stage *s, uint64_t memtable_bytes)
+{
+    stage_init(s, 7);
+    keyvalue = stage_keyvalue("keyvalue");
+    catalog_add_system(&s->catalog, keyvalue);
+    s->options.memtable_bytes = memtable_bytes;
+    ck_assert_int_eq(stage_open(s), OK);
+}
+
+static struct store_counts counts_of(const struct stage *s)
+{
+    struct store_counts counts;
+    store_counts(s->store, &counts);
+    return counts;
+}
+
+static enum err put(struct stage *s, int key, size_t size, int64_t timestamp)
+{
+    static const uint8_t zeros[64 * KIB];
+    char name[16];
+    struct buf m = { 0 };
+    snprintf(name, sizeof name, "key%d", key);
+    stage_put(keyvalue, name, 1, bytes_of(zeros, size), timestamp, &m);
+    enum err e = stage_apply(s, buf_bytes(&m));
+    buf_deinit(&m);
+    return e;
+}
+
+/* The same mutation IN_FLIGHT times at once; how many were refused. */
+static unsigned put_at_once(struct stage *s, const struct buf mutations[IN_FLIGHT])
+{
+    struct io_req reqs[IN_FLIGHT] = { 0 };
+    unsigned refused = 0;
+    for (int i = 0; i < IN_FLIGHT; i++)
+        store_apply(s->store, &reqs[i], &s->op, buf_bytes(&mutations[i]));
+    for (int i = 0; i < IN_FLIGHT; i++) {
+        enum err e = stage_wait(s, &reqs[i]);
+        ck_assert(e == OK || e == ERR_OVERLOADED);
+        refused += e != OK;
+    }
+    return refused;
+}
+
+START_TEST(past_the_budget_nothing_is_written_and_the_reason_is_said)
+{
+    struct stage s;
+    struct stage_look look = { .column = 1 };
+    open_with(&s, 512 * KIB);
+    ck_assert_ptr_null(store_refusal(s.store));
+    int written = 0;
+    while (put(&s, written, KIB, 1) == OK)
+        written++;
+    ck_assert_int_gt(written, 300);
+    ck_assert_int_lt(written, 512);
+    struct store_counts full = counts_of(&s);
+    ck_assert_int_eq(put(&s, written, KIB, 1), ERR_OVERLOADED);
+    struct store_counts after = counts_of(&s);
+    ck_assert_uint_eq(after.commitlog.appends, full.commitlog.appends);
+    ck_assert_uint_eq(after.applied, (uint64_t)written);
+    ck_assert_uint_eq(after.refused, 2);
+    ck_assert_uint_le(after.memtable_bytes, after.memtable_bytes_max);
+    ck_assert_ptr_nonnull(strstr(store_refusal(s.store), "memtable_heap_space"));
+    ck_assert_ptr_nonnull(strstr(store_refusal(s.store), "SSTables"));
+    ck_assert(stage_get(s.store, keyvalue, "key0", &look));
+    ck_assert(!stage_get(s.store, keyvalue, "key9999", &look));
+    buf_deinit(&look.value);
+    stage_deinit(&s);
+}
+END_TEST
+
+START_TEST(a_restart_serves_what_is_above_the_budget_and_refuses_more)
+{
+    struct stage s;
+    struct stage_look look = { .column = 1 };
+    open_with(&s, 512 * KIB);
+    for (int i = 0; i < 300; i++)
+        ck_assert_int_eq(put(&s, i, KIB, 1), OK);
+    ck_assert_int_eq(stage_close(&s), OK);
+    s.options.memtable_bytes = 128 * KIB;
+    ck_assert_int_eq(stage_open(&s), OK);
+    ck_assert_ptr_nonnull(store_refusal(s.store));
+    ck_assert_int_eq(put(&s, 0, 10, 2), ERR_OVERLOADED);
+    ck_assert(stage_get(s.store, keyvalue, "key299", &look));
+    buf_deinit(&look.value);
+    stage_deinit(&s);
+}
+END_TEST
+
+START_TEST(truncating_or_dropping_makes_room_again)
+{
+    struct stage s;
+    open_with(&s, 256 * KIB);
+    int written = 0;
+    while (put(&s, written, KIB, 1) == OK)
+        written++;
+    ck_assert_int_eq(stage_truncate(&s, keyvalue), OK);
+    ck_assert_ptr_null(store_refusal(s.store));
+    ck_assert_uint_eq(counts_of(&s).partitions, 0);
+    for (int i = 0; i < written; i++)
+        ck_assert_int_eq(put(&s, i, KIB, 1), OK);
+    ck_assert_int_eq(put(&s, written, KIB, 1), ERR_OVERLOADED);
+    store_drop(s.store, &keyvalue->id);
+    ck_assert_uint_eq(counts_of(&s).memtable_bytes, 0);
+    ck_assert_ptr_null(store_refusal(s.store));
+    stage_deinit(&s);
+}
+END_TEST
+
+START_TEST(what_is_under_way_has_its_room_reserved)
+{
+    struct stage s;
+    struct buf mutations[IN_FLIGHT] = { 0 };
+    static const uint8_t value[2 * KIB];
+    open_with(&s, 128 * KIB);
+    for (int i = 0; i < IN_FLIGHT; i++) {
+        char name[16];
+        snprintf(name, sizeof name, "key%d", i);
+        stage_put(keyvalue, name, 1, bytes_of(value, sizeof value), 1, &mutations[i]);
+    }
+    unsigned refused = put_at_once(&s, mutations);
+    ck_assert_uint_gt(refused, IN_FLIGHT - 64);
+    ck_assert_uint_lt(refused, IN_FLIGHT - 32);
+    ck_assert_uint_le(counts_of(&s).memtable_bytes, 128 * KIB);
+    ck_assert_uint_eq(counts_of(&s).commitlog.appends, IN_FLIGHT - refused);
+    for (int i = 0; i < IN_FLIGHT; i++)
+        buf_deinit(&mutations[i]);
+    stage_deinit(&s);
+}
+END_TEST
+
+START_TEST(what_can_never_fit_is_told_apart)
+{
+    struct stage s;
+    open_with(&s, 64 * KIB);
+    ck_assert_int_eq(put(&s, 1, 64 * KIB, 1), ERR_LIMIT); /* the budget */
+    ck_assert_int_eq(stage_close(&s), OK);
+    s.options.memtable_bytes = 1024 * KIB;
+    s.options.segment_bytes = 64 * KIB;
+    ck_assert_int_eq(stage_open(&s), OK);
+    ck_assert_int_eq(put(&s, 1, 32 * KIB, 1), ERR_LIMIT); /* half a segment */
+    ck_assert_int_eq(put(&s, 1, 31 * KIB, 1), OK);
+    ck_assert_ptr_null(store_refusal(s.store));
+    stage_deinit(&s);
+}
+END_TEST
+
+START_TEST(a_hundred_thousand_overwrites_take_the_memory_of_one_row)
+{
+    struct stage s;
+    struct stage_look look = { .column = 1 };
+    struct buf mutations[IN_FLIGHT] = { 0 };
+    open_with(&s, 256 * KIB);
+    uint64_t after_one = 0;
+    for (int64_t round = 0; round < 1000; round++) {
+        for (int64_t i = 0; i < IN_FLIGHT; i++) {
+            int64_t timestamp = round * IN_FLIGHT + i;
+            buf_clear(&mutations[i]);
+            stage_put(keyvalue, "key", 1, bytes_of(&timestamp, 8), timestamp, &mutations[i]);
+        }
+        ck_assert_uint_eq(put_at_once(&s, mutations), 0);
+        if (round == 0)
+            after_one = counts_of(&s).memtable_bytes;
+    }
+    ck_assert_uint_eq(counts_of(&s).memtable_bytes, after_one);
+    ck_assert_uint_eq(counts_of(&s).applied, 1000 * IN_FLIGHT);
+    int64_t last = 1000 * IN_FLIGHT - 1;
+    ck_assert_int_eq(stage_close(&s), OK);
+    ck_assert_int_eq(stage_open(&s), OK);
+    ck_assert_uint_eq(counts_of(&s).replayed_mutations, 1000 * IN_FLIGHT);
+    ck_assert_uint_eq(counts_of(&s).memtable_bytes, after_one);
+    ck_assert(stage_get(s.store, keyvalue, "key", &look));
+    ck_assert(bytes_equal(buf_bytes(&look.value), bytes_of(&last, 8)));
+    for (int i = 0; i < IN_FLIGHT; i++)
+        buf_deinit(&mutations[i]);
+    buf_deinit(&look.value);
+    stage_deinit(&s);
+}
+END_TEST
+
+START_TEST(rows_of_changing_size_settle_within_the_budget)
+{
+    struct stage s;
+    struct prng prng = { 5 };
+    open_with(&s, 512 * KIB);
+    for (int i = 0; i < 20000; i++) {
+        size_t size = prng_below(&prng, 6000);
+        int key = (int)prng_below(&prng, 20);
+        ck_assert_int_eq(put(&s, key, size, i), OK);
+    }
+    stage_deinit(&s);
+}
+END_TEST
+
+static uint64_t heap_calls_of(struct stage *s, int count)
+{
+    struct io_req reqs[64] = { 0 };
+    struct buf m = { 0 };
+    stage_put(keyvalue, "warm", 1, bytes_text("value"), 1, &m);
+    uint64_t before = mem_calls();
+    for (int i = 0; i < count; i++)
+        store_apply(s->store, &reqs[i], &s->op, buf_bytes(&m));
+    for (int i = 0; i < count; i++)
+        ck_assert_int_eq(stage_wait(s, &reqs[i]), OK);
+    uint64_t calls = mem_calls() - before;
+    buf_deinit(&m);
+    return calls;
+}
+
+/* The world under the store allocates for each sync: so count what more applies in one sync add. */
+START_TEST(a_warm_apply_takes_nothing_from_the_heap)
+{
+    struct stage s;
+    open_with(&s, 512 * KIB);
+    for (int i = 0; i < 20; i++)
+        heap_calls_of(&s, 40);
+    uint64_t few = heap_calls_of(&s, 2), many = heap_calls_of(&s, 40);
+    ck_assert_uint_le(many, few + 4);
+    stage_deinit(&s);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *s = suite_create("store's budget");
+    TCase *t = tcase_create("budget");
+    tcase_set_timeout(t, 120);
+    tcase_add_test(t, past_the_budget_nothing_is_written_and_the_reason_is_said);
+    tcase_add_test(t, a_restart_serves_what_is_above_the_budget_and_refuses_more);
+    tcase_add_test(t, truncating_or_dropping_makes_room_again);
+    tcase_add_test(t, what_is_under_way_has_its_room_reserved);
+    tcase_add_test(t, what_can_never_fit_is_told_apart);
+    tcase_add_test(t, a_hundred_thousand_overwrites_take_the_memory_of_one_row);
+    tcase_add_test(t, rows_of_changing_size_settle_within_the_budget);
+    tcase_add_test(t, a_warm_apply_takes_nothing_from_the_heap);
+    suite_add_tcase(s, t);
+    SRunner *r = srunner_create(s);
+    srunner_run_all(r, CK_NORMAL);
+    int failed = srunner_ntests_failed(r);
+    srunner_free(r);
+    return failed != 0;
+}

@@ -119,6 +119,15 @@ void connect_cancel(struct io *io, struct io_socket *s, struct io_req *req)
 
 /* ---- resolving: the system's resolver blocks, so it has a lane ---- */
 
+/* The first IPv4 address if there is one, since that is what nodes listen on by default. */
+static const struct sockaddr *best_of(const struct addrinfo *found)
+{
+    for (const struct addrinfo *a = found; a; a = a->ai_next)
+        if (a->ai_family == AF_INET)
+            return a->ai_addr;
+    return found->ai_addr;
+}
+
 static void run_resolve(struct job *job)
 {
     struct io_addr *out = job->out;
@@ -129,7 +138,7 @@ static void run_resolve(struct job *job)
         job->err = code == EAI_AGAIN ? ERR_UNREACHABLE : ERR_NOT_FOUND;
         return;
     }
-    addr_of_system(found->ai_addr, out);
+    addr_of_system(best_of(found), out);
     out->port = port;
     freeaddrinfo(found);
 }

@@ -26,8 +26,8 @@ enum journal_mode {
 struct journal_options {
     const char *folder; /* created when absent */
     enum journal_mode mode;
-    uint64_t period_ns;      /* PERIODIC */
-    uint64_t segment_bytes;  /* a multiple of 4096, at least 64 KiB */
+    uint64_t period_ns;       /* PERIODIC */
+    uint64_t segment_bytes;   /* a multiple of 4096, at least 64 KiB */
     uint64_t total_bytes_max; /* 0: no limit; past it appends fail with ERR_NO_SPACE */
 };
 struct journal_position {
@@ -51,10 +51,11 @@ void journal_read(struct io *, struct io_req *, struct op *, const char *folder,
  * set when req completes with OK. */
 void journal_open(struct io *, struct io_req *, struct op *, const struct journal_options *,
                   struct journal **out);
-/* Completes req when the record is durable by the mode.  The bytes are copied inside the call.
- * Records are 1 byte .. segment_bytes / 2. */
+/* Completes req when the record is durable by the mode; with OK, req->size is the id of the segment
+ * that holds it.  The bytes are copied inside the call.  Records are 1 byte .. segment_bytes / 2. */
 void journal_append(struct journal *, struct io_req *, struct op *, struct bytes record);
-/* What the next record's append would fail with: OK, the cause of the break, or ERR_NO_SPACE. */
+/* What the next record's append would fail with: OK, the cause of the break, or ERR_NO_SPACE (which
+ * is believed for a second after an append was refused, and as long as the limit is reached). */
 enum err journal_state(const struct journal *);
 /* Syncs what was appended and closes; *journal becomes NULL at once. */
 void journal_close(struct journal **, struct io_req *, struct op *);

@@ -48,6 +48,9 @@ void sim_start(struct sim *, int node, int shards, const char *address,
  * whatever the node's code has taken from the heap (mem.h) and not freed then, is freed for it. */
 void sim_kill(struct sim *, int node, void (*release)(void *context));
 bool sim_alive(const struct sim *, int node); /* started, not killed, not all shards quit */
+/* The test acts for this shard until the next step or until it says NULL: what it takes from the
+ * heap meanwhile is the node's, and a kill frees it. */
+void sim_act(struct io *);
 /* Stops a node for a while, as SIGSTOP does; its clock goes on. */
 void sim_pause(struct sim *, int node, uint64_t ns);
 /* Completes the node's io_signal, as SIGTERM does. */

@@ -268,6 +268,14 @@ void shard_leave(struct io *io)
     owner_set(NULL);
 }
 
+void sim_act(struct io *io)
+{
+    if (io)
+        shard_enter(io);
+    else
+        owner_set(NULL);
+}
+
 /* Its ops are ready, but it is busy, or they let others run: an event will bring it back. */
 static void shard_turn_later(struct io *io)
 {

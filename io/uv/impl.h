@@ -53,6 +53,7 @@ struct job {
     void (*work)(void *);
 };
 struct lane {
+    const char *name;
     uv_mutex_t mutex;
     uv_cond_t has_job;
     uv_thread_t *threads;
@@ -134,6 +135,9 @@ struct uv_world {
     struct list tickets; /* sockets on their way between shards */
 };
 
+/* world.c */
+void thread_name(const char *name); /* of the calling thread, for ps and debuggers */
+
 /* turn.c */
 void turn_open(struct io *);
 void io_note(struct io *, struct io_req *, enum err); /* ends the request later in this turn */
@@ -155,7 +159,7 @@ bool mail_waits(struct io *);
 void mail_close(struct io *);
 
 /* lanes.c */
-void lane_open(struct lane *, int threads_max);
+void lane_open(struct lane *, const char *name, int threads_max);
 void lane_close(struct lane *); /* when no job is left */
 void lanes_open(struct uv_world *);
 void lanes_close(struct uv_world *);

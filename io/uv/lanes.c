@@ -13,8 +13,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "io/uv/impl.h"
 
-static const int lane_threads[LANE_COUNT] = {
-    [LANE_READ] = 8, [LANE_BULK] = 4, [LANE_CPU] = 2, [LANE_RESOLVE] = 1
+static const struct {
+    const char *name;
+    int threads_max;
+} lanes[LANE_COUNT] = {
+    [LANE_READ] = { "read", 8 },
+    [LANE_BULK] = { "bulk", 4 },
+    [LANE_CPU] = { "cpu", 2 },
+    [LANE_RESOLVE] = { "resolve", 1 },
 };
 
 /* ---- a worker ---- */
@@ -46,6 +52,7 @@ static void put_finished(struct io *io, struct job *job)
 static void lane_main(void *arg)
 {
     struct lane *lane = arg;
+    thread_name(lane->name);
     for (struct job *job; (job = next_job(lane));) {
         job->run(job);
         put_finished(job->io, job);
@@ -54,9 +61,9 @@ static void lane_main(void *arg)
 
 /* ---- lanes ---- */
 
-void lane_open(struct lane *lane, int threads_max)
+void lane_open(struct lane *lane, const char *name, int threads_max)
 {
-    *lane = (struct lane){ .threads_max = threads_max };
+    *lane = (struct lane){ .name = name, .threads_max = threads_max };
     lane->threads = mem_zalloc((size_t)threads_max * sizeof *lane->threads);
     ensure(uv_mutex_init(&lane->mutex) == 0);
     ensure(uv_cond_init(&lane->has_job) == 0);
@@ -79,7 +86,7 @@ void lane_close(struct lane *lane)
 void lanes_open(struct uv_world *world)
 {
     for (int i = 0; i < LANE_COUNT; i++)
-        lane_open(&world->lanes[i], lane_threads[i]);
+        lane_open(&world->lanes[i], lanes[i].name, lanes[i].threads_max);
 }
 
 void lanes_close(struct uv_world *world)

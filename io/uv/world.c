@@ -14,6 +14,8 @@
 #include "io/log.h"
 #include "io/uv/impl.h"
 
+#include <pthread.h>
+
 /* ---- what a shard is asked about itself ---- */
 
 struct ops *io_ops(struct io *io) { return &io->ops; }
@@ -50,13 +52,18 @@ static struct io *shard_open(struct uv_world *world, int self)
     timers_open(io);
     signals_open(io);
     mail_open(io);
-    lane_open(&io->sync, 1);
+    lane_open(&io->sync, "sync", 1);
     return io;
 }
+
+void thread_name(const char *name) { (void)pthread_setname_np(pthread_self(), name); }
 
 static void shard_main(void *arg)
 {
     struct io *io = arg;
+    char name[16];
+    snprintf(name, sizeof name, "shard-%d", io->self);
+    thread_name(name);
     io->world->start(io, io->world->arg);
     uv_run(&io->loop, UV_RUN_DEFAULT);
 }

@@ -4,6 +4,7 @@
 #include "script.h"
 
 #include <fcntl.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 
 static struct io_file *file, *other;
@@ -273,6 +274,24 @@ static void (*const fulls[])(struct script *) = { open_full, write_full, check_f
 START_TEST(a_full_disk_is_no_space) { script_run(fulls); }
 END_TEST
 
+static struct rlimit files_before;
+static void open_without_room(struct script *s)
+{
+    struct rlimit none = { 0, 0 };
+    ck_assert_int_eq(getrlimit(RLIMIT_NOFILE, &files_before), 0);
+    none.rlim_max = files_before.rlim_max;
+    ck_assert_int_eq(setrlimit(RLIMIT_NOFILE, &none), 0);
+    io_open(s->io, &s->req[0], &s->op, "data", IO_UPDATE, &file);
+}
+static void opened_nothing(struct script *s)
+{
+    expect(s, ERR_FILES_LIMIT);
+    ck_assert_int_eq(setrlimit(RLIMIT_NOFILE, &files_before), 0);
+}
+static void (*const limits[])(struct script *) = { open_without_room, opened_nothing, NULL };
+START_TEST(a_process_without_descriptors_is_told) { script_run(limits); }
+END_TEST
+
 /* ---- locks ---- */
 
 static void lock_it(struct script *s) { io_lock(s->io, &s->req[0], &s->op, "lock", &file); }
@@ -391,6 +410,7 @@ static void fill(Suite *suite)
     tcase_add_test(t, names_are_made_listed_in_order_and_removed);
     tcase_add_test(t, what_fails_says_why);
     tcase_add_test(t, a_full_disk_is_no_space);
+    tcase_add_test(t, a_process_without_descriptors_is_told);
     tcase_add_test(t, a_lock_is_held_once);
     tcase_add_test(t, many_files_are_written_at_once);
     suite_add_tcase(suite, t);

@@ -10,7 +10,7 @@
  *     hash.h       murmur3, CRCs, MD5              uuid.h    identities
  *     histogram.h  latencies                       utf8.h    is it text?
  *     calendar.h   days and clocks, pure           prng.h    seeded numbers
- *     lz4.h        the LZ4 block as the wire uses it
+ *     lz4.h        the LZ4 block as the wire uses it                json.h    JSON, written
  *
  * Limits: an `ensure` that fails and memory that cannot be had are answered by fail.h, whose
  * implementation is chosen when linking (server: the process stops; driver: the public call in

@@ -24,7 +24,8 @@ void rows_bytes(struct system_rows *r, const char *column, struct bytes value)
 {
     const struct column *c = table_column(r->table, bytes_text(column));
     ensure(c);
-    r->values[c - r->table->columns] = arena_copy(r->arena, value);
+    bool is_empty = value.size == 0; /* which is not null */
+    r->values[c - r->table->columns] = is_empty ? bytes_text("") : arena_copy(r->arena, value);
 }
 
 void rows_text(struct system_rows *r, const char *column, const char *text)

@@ -1,0 +1,89 @@
+/* counts.c - see counts.h. */
+// SPDX-License-Identifier: Apache-2.0
+#include "node/counts.h"
+#include "base/mem.h"
+#include "node/shard.h"
+
+struct sources {
+    struct shard_counts shard;
+    struct coordinator_counts coordinator;
+    struct store_counts store;
+    struct cluster_counts cluster;
+    const struct io_counts *io;
+    uint64_t prepared_count, prepared_evicted, allocations;
+};
+
+static const struct {
+    const char *name, *kind, *text;
+} names[] = {
+#define X(name, kind, value, text) { #name, #kind, text },
+    COUNTS_LIST(X)
+#undef X
+};
+
+void counts_take(struct shard *s, struct counts *out)
+{
+    struct sources sources = { .shard = s->counts,
+                               .io = io_counts(s->io),
+                               .prepared_count = s->prepared.by_id.count,
+                               .prepared_evicted = s->prepared.evicted,
+                               .allocations = mem_calls() };
+    const struct sources *c = &sources;
+    if (s->coordinator)
+        coordinator_counts(s->coordinator, &sources.coordinator);
+    if (s->store)
+        store_counts(s->store, &sources.store);
+    if (s->cluster)
+        cluster_counts(s->cluster, &sources.cluster);
+#define X(name, kind, value, text) out->values[COUNT_##name] = value;
+    COUNTS_LIST(X)
+#undef X
+    out->read_ns = s->counts.read_ns;
+    out->write_ns = s->counts.write_ns;
+}
+
+void counts_add(struct counts *into, const struct counts *from)
+{
+    for (size_t i = 0; i < COUNTS_COUNT; i++)
+        into->values[i] += from->values[i];
+    histogram_merge(&into->read_ns, &from->read_ns);
+    histogram_merge(&into->write_ns, &from->write_ns);
+}
+
+static double micros(const struct histogram *h, double q)
+{
+    return (double)histogram_quantile(h, q) / 1000.0;
+}
+
+void counts_json(const struct counts *c, struct json *j)
+{
+    for (size_t i = 0; i < COUNTS_COUNT; i++)
+        json_unsigned(j, names[i].name, c->values[i]);
+    json_double(j, "read_p50_us", micros(&c->read_ns, 0.5));
+    json_double(j, "read_p99_us", micros(&c->read_ns, 0.99));
+    json_double(j, "write_p50_us", micros(&c->write_ns, 0.5));
+    json_double(j, "write_p99_us", micros(&c->write_ns, 0.99));
+}
+
+static void metrics_summary(const struct histogram *h, const char *name, const char *text,
+                            struct buf *out)
+{
+    static const double quantiles[] = { 0.5, 0.99, 0.999 };
+    buf_printf(out, "# HELP rondo_%s_seconds %s\n# TYPE rondo_%s_seconds summary\n", name, text,
+               name);
+    for (size_t i = 0; i < array_count(quantiles); i++)
+        buf_printf(out, "rondo_%s_seconds{quantile=\"%g\"} %.9f\n", name, quantiles[i],
+                   (double)histogram_quantile(h, quantiles[i]) / 1e9);
+    buf_printf(out, "rondo_%s_seconds_sum %.9f\nrondo_%s_seconds_count %llu\n", name,
+               (double)h->sum / 1e9, name, (unsigned long long)h->count);
+}
+
+void counts_metrics(const struct counts *c, struct buf *out)
+{
+    for (size_t i = 0; i < COUNTS_COUNT; i++)
+        buf_printf(out, "# HELP rondo_%s %s\n# TYPE rondo_%s %s\nrondo_%s %llu\n", names[i].name,
+                   names[i].text, names[i].name, names[i].kind, names[i].name,
+                   (unsigned long long)c->values[i]);
+    metrics_summary(&c->read_ns, "read_latency", "reads, from frame to answer", out);
+    metrics_summary(&c->write_ns, "write_latency", "writes, from frame to answer", out);
+}

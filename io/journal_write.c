@@ -406,11 +406,11 @@ static struct op_next writer_quiet(struct op *op)
     io_cancel(j->io, &j->tick);
     if (j->tick.busy || j->next.busy || j->is_forgetting || j->former_req.busy)
         return op_wait(QUIET);
-    if (j->file) {
-        j->former = j->file;
-        j->file = NULL;
-        io_close(j->io, &j->former_req, op, &j->former);
-    }
+    if (!j->file)
+        return op_goto(CLOSED); /* nothing was ever written: there is only the next segment */
+    j->former = j->file;
+    j->file = NULL;
+    io_close(j->io, &j->former_req, op, &j->former);
     return op_wait(CLOSED);
 }
 

@@ -7,7 +7,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "io/io.h"
 
-enum { GROUPS = 8 };
+enum { GROUPS = 8, NO_GAP = 99, IP6_TEXT_BYTES = 40 };
 
 /* ---- parsing ---- */
 
@@ -54,8 +54,8 @@ static bool parse_ip4(const char *at, uint8_t ip[4])
 
 struct groups {
     uint8_t ip[2 * GROUPS];
-    int count; /* groups written */
-    int gap;   /* where :: stood, or -1 */
+    size_t count; /* groups written */
+    size_t gap;   /* how many groups stood before ::, or NO_GAP */
 };
 
 /* One group, or the dotted IPv4 that may end the address (then *at is at the end). */
@@ -88,7 +88,7 @@ static bool parse_separator(const char **at, struct groups *g)
     (*at)++;
     if (**at != ':')
         return **at != 0;
-    if (g->gap >= 0)
+    if (g->gap != NO_GAP)
         return false;
     g->gap = g->count;
     (*at)++;
@@ -97,16 +97,17 @@ static bool parse_separator(const char **at, struct groups *g)
 
 static bool parse_ip6(const char *at, uint8_t ip[16])
 {
-    struct groups g = { .gap = -1 };
+    struct groups g = { .gap = NO_GAP };
     if (at[0] == ':' && (at[1] != ':' || !parse_separator(&at, &g)))
         return false;
     while (*at)
         if (!parse_group(&at, &g) || !parse_separator(&at, &g))
             return false;
-    if (g.gap < 0 ? g.count != GROUPS : g.count == GROUPS)
+    bool has_gap = g.gap != NO_GAP;
+    if (has_gap ? g.count == GROUPS : g.count != GROUPS)
         return false;
-    size_t head = g.gap < 0 ? sizeof g.ip : 2 * (size_t)g.gap;
-    size_t tail = g.gap < 0 ? 0 : 2 * (size_t)(g.count - g.gap);
+    size_t head = has_gap ? 2 * g.gap : sizeof g.ip;
+    size_t tail = has_gap ? 2 * (g.count - g.gap) : 0;
     memset(ip, 0, 16);
     memcpy(ip, g.ip, head);
     memcpy(ip + 16 - tail, g.ip + head, tail);
@@ -128,46 +129,42 @@ bool io_addr_parse(const char *text, uint16_t port, struct io_addr *out)
 
 /* ---- printing ---- */
 
-static unsigned group_of(const uint8_t ip[16], int i)
+static unsigned group_of(const uint8_t ip[16], size_t i)
 {
     return (unsigned)ip[2 * i] << 8 | ip[2 * i + 1];
 }
 
-/* The longest run of zero groups, if it has at least two: its start, or -1. */
-static int longest_zeros(const uint8_t ip[16], int *length)
+/* The longest run of zero groups, if it has at least two: its start, or NO_GAP. */
+static size_t longest_zeros(const uint8_t ip[16], size_t *length)
 {
-    int best = -1, run = 0;
+    size_t best = NO_GAP, run = 0;
     *length = 1;
-    for (int i = 0; i < GROUPS; i++) {
+    for (size_t i = 0; i < GROUPS; i++) {
         run = group_of(ip, i) == 0 ? run + 1 : 0;
         if (run > *length) {
             *length = run;
-            best = i - run + 1;
+            best = i + 1 - run;
         }
     }
     return best;
 }
 
-static void print_ip6(const uint8_t ip[16], char out[40])
+static void print_ip6(const uint8_t ip[16], char out[IP6_TEXT_BYTES])
 {
-    int zeros = 0, at = 0;
-    int gap = longest_zeros(ip, &zeros);
-    for (int i = 0; i < GROUPS;) {
-        if (i == gap) {
-            at += snprintf(out + at, 40 - (size_t)at, "::");
-            i += zeros;
-            continue;
-        }
-        bool is_behind_gap = gap >= 0 && i == gap + zeros;
-        const char *colon = i == 0 || is_behind_gap ? "" : ":";
-        at += snprintf(out + at, 40 - (size_t)at, "%s%x", colon, group_of(ip, i));
-        i++;
+    size_t zeros = 0, at = 0;
+    size_t gap = longest_zeros(ip, &zeros);
+    for (size_t i = 0; i < GROUPS;) {
+        const char *colon = i == 0 || i == gap + zeros ? "" : ":";
+        int n = i == gap ? snprintf(out + at, IP6_TEXT_BYTES - at, "::")
+                         : snprintf(out + at, IP6_TEXT_BYTES - at, "%s%x", colon, group_of(ip, i));
+        at += (size_t)n;
+        i += i == gap ? zeros : 1;
     }
 }
 
 void io_addr_print(const struct io_addr *addr, char out[IO_ADDR_TEXT_BYTES])
 {
-    char text[40];
+    char text[IP6_TEXT_BYTES];
     if (addr->family == 4) {
         snprintf(out, IO_ADDR_TEXT_BYTES, "%u.%u.%u.%u:%u", addr->ip[0], addr->ip[1], addr->ip[2],
                  addr->ip[3], addr->port);

@@ -141,6 +141,7 @@ static void run_read(struct job *job)
     job->size = got;
 }
 
+// NOLINTNEXTLINE(readability-function-size): io.h has these parameters
 void io_read(struct io *io, struct io_req *req, struct op *op, struct io_file *file, void *to,
              size_t n, uint64_t offset)
 {
@@ -209,6 +210,7 @@ static void run_write(struct job *job)
     job->size = done;
 }
 
+// NOLINTNEXTLINE(readability-function-size): io.h has these parameters
 void io_write(struct io *io, struct io_req *req, struct op *op, struct io_file *file,
               const void *from, size_t n, uint64_t offset)
 {

@@ -156,7 +156,7 @@ void io_send(struct io *io, struct io_req *req, struct op *op, struct io_socket 
              const void *from, size_t n)
 {
     ensure(s->io == io && !s->send);
-    uv_buf_t buf = { .base = (char *)(uintptr_t)from, .len = n };
+    uv_buf_t buf = { .base = (char *)from, .len = n };
     io_req_begin(req, op);
     io->counts.sends++;
     io->counts.send_bytes += n;

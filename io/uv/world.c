@@ -39,6 +39,8 @@ void io_quit(struct io *io)
 
 /* ---- one shard ---- */
 
+void thread_name(const char *name) { (void)pthread_setname_np(pthread_self(), name); }
+
 static struct io *shard_open(struct uv_world *world, int self)
 {
     struct io *io = mem_zalloc(sizeof *io);
@@ -55,8 +57,6 @@ static struct io *shard_open(struct uv_world *world, int self)
     lane_open(&io->sync, "sync", 1);
     return io;
 }
-
-void thread_name(const char *name) { (void)pthread_setname_np(pthread_self(), name); }
 
 static void shard_main(void *arg)
 {
@@ -87,7 +87,6 @@ static void on_walk(uv_handle_t *handle, void *arg)
 
 static void shard_close(struct io *io)
 {
-    lane_close(&io->sync);
     sockets_close(io);
     listeners_close(io);
     uv_walk(&io->loop, on_walk, NULL);
@@ -138,11 +137,14 @@ static void world_drain(struct uv_world *world)
         uv_sleep(1);
 }
 
+/* Workers first: one that has handed in its last job may still be about to wake the shard. */
 static void world_close(struct uv_world *world)
 {
+    lanes_close(world);
+    for (int i = 0; i < world->count; i++)
+        lane_close(&world->shards[i]->sync);
     for (int i = 0; i < world->count; i++)
         shard_close(world->shards[i]);
-    lanes_close(world);
     tickets_close(world);
     mem_free(world->shards);
 }

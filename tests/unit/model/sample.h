@@ -75,7 +75,7 @@ static inline void sample_size(struct prng *prng, enum type_kind kind, struct bu
     size_t fixed = type_fixed_bytes(type_native(kind));
     sample_bytes(prng, fixed, out);
     if (kind == TYPE_TIME)
-        out->data[out->size - 8] = out->data[out->size - 7] = 0;
+        memset(out->data + out->size - 8, 0, 2), out->data[out->size - 6] &= 0x3f;
 }
 
 /* One valid value, sometimes empty where that is allowed. */

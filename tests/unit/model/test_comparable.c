@@ -1,0 +1,243 @@
+/* test_comparable.c - the bytes of clustering keys order as type_compare orders the values, in both
+ * directions, alone and in a row; bounds stand where they should; type_compare itself stands on
+ * lists written down in Cassandra's order.
+ */
+// SPDX-License-Identifier: Apache-2.0
+#include "sample.h"
+
+#include <check.h>
+
+enum { VALUES = 220 };
+
+static struct arena arena;
+static void setup(void) { arena_init(&arena, 65536); }
+static void teardown(void) { arena_deinit(&arena); }
+
+static int sign(int n) { return (n > 0) - (n < 0); }
+
+/* Ascending literals of a kind; '=' before one: equal to the one before.  "" is the empty value. */
+static const struct {
+    enum type_kind kind;
+    const char *literals[24];
+} lists[] = {
+    { TYPE_INT, { "", "-2147483648", "-1", "0", "1", "2147483647" } },
+    { TYPE_BIGINT, { "", "-9223372036854775808", "-1", "0", "9223372036854775807" } },
+    { TYPE_TINYINT, { "-128", "-1", "0", "127" } },
+    { TYPE_SMALLINT, { "-32768", "-1", "0", "32767" } },
+    { TYPE_TIMESTAMP, { "", "-1", "0", "1970-01-02" } },
+    { TYPE_DATE, { "-0001-01-01", "1969-12-31", "1970-01-01", "2024-02-29" } },
+    { TYPE_TIME, { "00:00:00", "00:00:01", "23:59:59" } },
+    { TYPE_BOOLEAN, { "", "false", "true" } },
+    { TYPE_TEXT, { "", "A", "a", "aa", "ab", "b", "\xc3\xa9" } },
+    { TYPE_BLOB, { "0x", "0x00", "0x0000", "0x0001", "0x00ff", "0x01", "0xff", "0xff00" } },
+    { TYPE_INET, { "", "0.0.0.0", "::", "::1", "1.2.3.4", "102:304::", "1.2.3.5", "255.0.0.0" } },
+    { TYPE_DOUBLE,
+      { "", "-Infinity", "-1e+300", "-1", "-1e-300", "-0", "0", "1e-320", "0.5", "Infinity",
+        "NaN" } },
+    { TYPE_FLOAT, { "", "-Infinity", "-1", "-0", "0", "1e-40", "0.5", "Infinity", "NaN" } },
+    { TYPE_VARINT,
+      { "", "-340282366920938463463374607431768211456", "-65536", "-32769", "-32768", "-129",
+        "-128", "-2", "-1", "0", "1", "127", "128", "255", "256", "32767", "32768",
+        "340282366920938463463374607431768211456" } },
+    { TYPE_DECIMAL, { "",       "-1E+2147483648",
+                      "-100",   "-99.5",
+                      "-10",    "=-10.00",
+                      "=-1E+1", "-1",
+                      "-0.1",   "-1E-2147483647",
+                      "0",      "=0.000",
+                      "=0E+5",  "1E-2147483647",
+                      "0.1",    "0.12",
+                      "0.123",  "0.2",
+                      "1",      "=1.000",
+                      "10",     "=1E1",
+                      "11",     "1E+2147483648" } },
+    { TYPE_UUID, /* version 0, then 1 by time, then 4 by bytes */
+      { "", "ffffffff-ffff-0fff-ffff-ffffffffffff", "ffffffff-0000-1000-0000-000000000000",
+        "00000000-0001-1000-0000-000000000000", "00000000-0000-1001-0000-000000000000",
+        "00000000-0000-1001-7f00-000000000000", "00000000-0000-1001-8000-000000000000",
+        "00000000-0000-4000-0000-000000000000", "00000000-0001-4000-0000-000000000000",
+        "10000000-0000-4000-0000-000000000000" } },
+    { TYPE_TIMEUUID, /* by time, then bytes with their sign */
+      { "", "ffffffff-0000-1000-0000-000000000000", "00000000-0001-1000-0000-000000000000",
+        "00000000-0000-1001-8000-000000000000", "00000000-0000-1001-ff00-000000000000",
+        "00000000-0000-1001-0080-000000000000", "00000000-0000-1001-0000-000000000000",
+        "00000000-0000-1001-007f-000000000000", "00000000-0000-1001-7f00-000000000000" } },
+};
+
+START_TEST(values_compare_as_in_cassandra)
+{
+    const struct type *type = type_native(lists[_i].kind);
+    struct bytes values[24];
+    int rank[24] = { 0 };
+    size_t count = 0;
+    for (; count < 24 && lists[_i].literals[count]; count++) {
+        const char *text = lists[_i].literals[count];
+        bool is_same = text[0] == '=';
+        rank[count] = count ? rank[count - 1] + !is_same : 0;
+        values[count] = *text ? sample_parse(&arena, type, text + is_same) : (struct bytes){ 0 };
+    }
+    for (size_t i = 0; i < count; i++)
+        for (size_t j = 0; j < count; j++)
+            ck_assert_msg(sign(type_compare(type, values[i], values[j])) == sign(rank[i] - rank[j]),
+                          "%s and %s", lists[_i].literals[i], lists[_i].literals[j]);
+}
+END_TEST
+
+START_TEST(every_nan_is_the_same_and_so_is_every_true)
+{
+    const struct type *type = type_native(TYPE_FLOAT), *boolean = type_native(TYPE_BOOLEAN);
+    struct bytes a = sample_hex(&arena, "7fc00000"), b = sample_hex(&arena, "ffc00001");
+    struct bytes infinity = sample_hex(&arena, "7f800000");
+    ck_assert_int_eq(type_compare(type, a, b), 0);
+    ck_assert_int_gt(type_compare(type, b, infinity), 0);
+    a = sample_hex(&arena, "01"), b = sample_hex(&arena, "02");
+    ck_assert_int_eq(type_compare(boolean, a, b), 0);
+}
+END_TEST
+
+START_TEST(numbers_with_redundant_bytes_are_the_same_number)
+{
+    const struct type *type = type_native(TYPE_VARINT);
+    struct buf x = buf_in(&arena), y = buf_in(&arena);
+    struct bytes a = sample_hex(&arena, "ffffff80"), b = sample_hex(&arena, "80");
+    ck_assert_int_eq(type_compare(type, a, b), 0);
+    comparable_component(type, false, a, &x);
+    comparable_component(type, false, b, &y);
+    ck_assert(bytes_equal(buf_bytes(&x), buf_bytes(&y)));
+}
+END_TEST
+
+static bool is_prefix(struct bytes a, struct bytes b)
+{
+    return a.size <= b.size && memcmp(a.data, b.data, a.size) == 0;
+}
+
+/* One kind, both directions: all pairs. */
+START_TEST(components_order_as_the_values_do)
+{
+    const struct type *type = type_native(sample_kinds[_i / 2]);
+    bool is_reversed = _i % 2;
+    struct prng prng = { (uint64_t)_i };
+    struct bytes values[VALUES], components[VALUES];
+    for (size_t i = 0; i < VALUES; i++) {
+        struct buf value = buf_in(&arena), component = buf_in(&arena);
+        sample_value(&prng, type->kind, &value);
+        comparable_component(type, is_reversed, buf_bytes(&value), &component);
+        values[i] = buf_bytes(&value), components[i] = buf_bytes(&component);
+    }
+    for (size_t i = 0; i < VALUES; i++)
+        for (size_t j = 0; j < VALUES; j++) {
+            int order = sign(type_compare(type, values[i], values[j]));
+            int bytes = sign(bytes_compare(components[i], components[j]));
+            ck_assert_int_eq(bytes, is_reversed ? -order : order);
+            ck_assert(order == 0 || !is_prefix(components[i], components[j]));
+        }
+}
+END_TEST
+
+static int compare_rows(const struct table *table, const struct bytes *a, const struct bytes *b,
+                        size_t count)
+{
+    int c = 0;
+    for (size_t i = 0; c == 0 && i < count; i++) {
+        const struct column *column = table_clustering(table, i);
+        c = sign(type_compare(column->type, a[i], b[i]));
+        c = column->is_reversed ? -c : c;
+    }
+    return c;
+}
+
+/* Three columns of random kinds and directions: keys against keys, keys against bounds. */
+START_TEST(keys_and_bounds_order_column_by_column)
+{
+    enum { ROWS = 60 };
+    struct prng prng = { (uint64_t)_i };
+    enum type_kind kinds[3];
+    for (size_t i = 0; i < 3; i++) {
+        uint64_t which = prng_below(&prng, array_count(sample_kinds));
+        kinds[i] = sample_kinds[which];
+    }
+    struct table *table = sample_table(1, 3, kinds, (unsigned)prng_below(&prng, 8));
+    struct bytes rows[ROWS][3];
+    struct bytes keys[ROWS];
+    for (size_t i = 0; i < ROWS; i++) {
+        struct buf key = buf_in(&arena);
+        for (size_t k = 0; k < 3; k++) {
+            struct buf value = buf_in(&arena);
+            uint64_t from = prng_next(&prng);
+            if (i && from % 2) /* share what stands before, so that later columns decide */
+                rows[i][k] = rows[from / 2 % i][k];
+            else
+                sample_value(&prng, kinds[k], &value), rows[i][k] = buf_bytes(&value);
+        }
+        comparable_key(table, rows[i], &key);
+        keys[i] = buf_bytes(&key);
+    }
+    for (size_t i = 0; i < ROWS; i++)
+        for (size_t j = 0; j < ROWS; j++) {
+            ck_assert_int_eq(sign(bytes_compare(keys[i], keys[j])),
+                             compare_rows(table, rows[i], rows[j], 3));
+            for (size_t count = 0; count <= 3; count++) {
+                struct buf low = { 0 }, high = { 0 };
+                int order = compare_rows(table, rows[i], rows[j], count);
+                comparable_below(table, rows[j], count, &low);
+                comparable_above(table, rows[j], count, &high);
+                ck_assert_int_eq(sign(bytes_compare(keys[i], buf_bytes(&low))),
+                                 order == 0 ? 1 : order);
+                ck_assert_int_eq(sign(bytes_compare(keys[i], buf_bytes(&high))),
+                                 order == 0 ? -1 : order);
+                buf_deinit(&low);
+                buf_deinit(&high);
+            }
+        }
+    table_unref(&table);
+}
+END_TEST
+
+START_TEST(a_table_without_clustering_has_one_key)
+{
+    struct table *table = sample_table(1, 0, NULL, 0);
+    struct buf key = buf_in(&arena);
+    comparable_key(table, NULL, &key);
+    ck_assert_uint_eq(key.size, 1);
+    ck_assert_uint_eq(key.data[0], 0x38);
+    table_unref(&table);
+}
+END_TEST
+
+START_TEST(partitions_order_by_signed_token_then_key)
+{
+    static const struct {
+        int64_t token;
+        const char *key;
+    } ascending[] = { { INT64_MIN + 1, "z" }, { -1, "a" }, { 0, "a" }, { 0, "aa" }, { 0, "b" },
+                      { INT64_MAX, "" } };
+    struct bytes before = { 0 };
+    for (size_t i = 0; i < array_count(ascending); i++) {
+        struct buf out = buf_in(&arena);
+        comparable_partition(ascending[i].token, bytes_text(ascending[i].key), &out);
+        ck_assert_int_lt(bytes_compare(before, buf_bytes(&out)), 0);
+        before = buf_bytes(&out);
+    }
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("comparable");
+    TCase *tcase = tcase_create("order");
+    tcase_add_checked_fixture(tcase, setup, teardown);
+    tcase_add_loop_test(tcase, values_compare_as_in_cassandra, 0, array_count(lists));
+    tcase_add_test(tcase, every_nan_is_the_same_and_so_is_every_true);
+    tcase_add_test(tcase, numbers_with_redundant_bytes_are_the_same_number);
+    tcase_add_loop_test(tcase, components_order_as_the_values_do, 0, 2 * array_count(sample_kinds));
+    tcase_add_loop_test(tcase, keys_and_bounds_order_column_by_column, 0, 60);
+    tcase_add_test(tcase, a_table_without_clustering_has_one_key);
+    tcase_add_test(tcase, partitions_order_by_signed_token_then_key);
+    suite_add_tcase(suite, tcase);
+    SRunner *runner = srunner_create(suite);
+    srunner_run_all(runner, CK_ENV);
+    int failed = srunner_ntests_failed(runner);
+    srunner_free(runner);
+    return failed != 0;
+}

@@ -8,4 +8,4 @@
 enum err admin_open(struct shard *, struct report *);
 /* Stops listening and hangs up; admin_idle tells when all is gone. */
 void admin_stop(struct shard *);
-bool admin_idle(const struct shard *);
+bool admin_idle(struct shard *);

@@ -1,6 +1,7 @@
 /* counts.c - see counts.h. */
 // SPDX-License-Identifier: Apache-2.0
 #include "node/counts.h"
+
 #include "base/mem.h"
 #include "node/shard.h"
 

@@ -11,62 +11,62 @@
 struct shard;
 
 /* X(name, kind, value of struct sources *c, sentence); kind: counter or gauge */
-#define COUNTS_LIST(X)                                                                             \
-    X(requests, counter, c->shard.requests, "frames of clients that asked for something")          \
-    X(requests_inline, counter, c->shard.requests_inline, "answered without waiting")              \
-    X(errors, counter, c->shard.errors, "answers that were errors")                                \
-    X(protocol_errors, counter, c->shard.protocol_errors, "frames that broke the protocol")        \
-    X(overloaded, counter, c->shard.overloaded, "requests refused for lack of memory")             \
-    X(events, counter, c->shard.events, "events sent to registered clients")                       \
-    X(connections, gauge, c->shard.connections, "clients connected")                               \
-    X(connections_total, counter, c->shard.connections_total, "clients that have connected")       \
-    X(connections_refused, counter, c->shard.refused_connections, "clients turned away")           \
-    X(prepared_statements, gauge, c->prepared_count, "plans kept")                                 \
-    X(prepared_evicted, counter, c->prepared_evicted, "plans dropped for room")                    \
-    X(coordinator_writes, counter, c->coordinator.writes, "writes coordinated")                    \
-    X(coordinator_reads, counter, c->coordinator.reads, "reads of one partition coordinated")      \
-    X(coordinator_scans, counter, c->coordinator.scans, "reads of ranges coordinated")             \
-    X(coordinator_local_reads, counter, c->coordinator.local_reads, "reads at ONE, at once")       \
-    X(coordinator_unavailable, counter, c->coordinator.unavailable, "answered Unavailable")        \
-    X(coordinator_timeouts, counter, c->coordinator.timeouts, "answered with a time-out")          \
-    X(coordinator_failures, counter, c->coordinator.failures, "answered with a failure")           \
-    X(coordinator_late_acks, counter, c->coordinator.late_acks, "acks after the answer")           \
-    X(coordinator_in_flight, gauge, c->coordinator.in_flight, "requests under way")                \
-    X(store_applied, counter, c->store.applied, "mutations applied here")                          \
-    X(store_refused, counter, c->store.refused, "mutations refused here")                          \
-    X(store_reads, counter, c->store.reads, "reads of this replica")                               \
-    X(store_rows_read, counter, c->store.rows_read, "rows those reads brought")                    \
-    X(replayed_mutations, counter, c->store.replayed_mutations, "from the commit log at start")    \
-    X(replay_torn_bytes, counter, c->store.torn_bytes, "not proven and not readable at start")     \
-    X(memtable_bytes, gauge, c->store.memtable_bytes, "in memtables")                              \
-    X(memtable_bytes_max, gauge, c->store.memtable_bytes_max, "past which writes are refused")     \
-    X(partitions, gauge, c->store.partitions, "partitions in memtables")                           \
-    X(commitlog_appends, counter, c->store.commitlog.appends, "records appended")                  \
-    X(commitlog_syncs, counter, c->store.commitlog.syncs, "syncs; each covers many records")       \
-    X(commitlog_bytes, gauge, c->store.commitlog.disk_bytes, "on disk")                            \
-    X(peer_sent, counter, c->cluster.sent, "requests sent to other nodes")                         \
-    X(peer_received, counter, c->cluster.received, "requests received from other nodes")           \
-    X(peer_answered, counter, c->cluster.answered, "answers received from other nodes")            \
-    X(peer_timeouts, counter, c->cluster.timeouts, "requests that no answer came to in time")      \
-    X(peer_bad_frames, counter, c->cluster.bad_frames, "frames of peers that were not valid")      \
-    X(peer_dropped, counter, c->cluster.dropped, "answers that nobody waited for any more")        \
-    X(peer_reconnects, counter, c->cluster.reconnects, "connections made again")                   \
-    X(loop_turns, counter, c->io->turns, "turns of the loop: about one poll each")                 \
-    X(socket_recvs, counter, c->io->recvs, "system calls that received")                           \
-    X(socket_sends, counter, c->io->sends, "system calls that sent")                               \
-    X(socket_recv_bytes, counter, c->io->recv_bytes, "bytes received")                             \
-    X(socket_send_bytes, counter, c->io->send_bytes, "bytes sent")                                 \
-    X(file_reads, counter, c->io->reads, "reads of files")                                         \
-    X(file_writes, counter, c->io->writes, "writes to files")                                      \
-    X(file_syncs, counter, c->io->syncs, "syncs of files")                                         \
-    X(shard_hops, counter, c->io->posts, "mails to another shard")                                 \
+#define COUNTS_LIST(X)                                                                          \
+    X(requests, counter, c->shard.requests, "frames of clients that asked for something")       \
+    X(requests_inline, counter, c->shard.requests_inline, "answered without waiting")           \
+    X(errors, counter, c->shard.errors, "answers that were errors")                             \
+    X(protocol_errors, counter, c->shard.protocol_errors, "frames that broke the protocol")     \
+    X(overloaded, counter, c->shard.overloaded, "requests refused for lack of memory")          \
+    X(events, counter, c->shard.events, "events sent to registered clients")                    \
+    X(connections, gauge, c->shard.connections, "clients connected")                            \
+    X(connections_total, counter, c->shard.connections_total, "clients that have connected")    \
+    X(connections_refused, counter, c->shard.refused_connections, "clients turned away")        \
+    X(prepared_statements, gauge, c->prepared_count, "plans kept")                              \
+    X(prepared_evicted, counter, c->prepared_evicted, "plans dropped for room")                 \
+    X(coordinator_writes, counter, c->coordinator.writes, "writes coordinated")                 \
+    X(coordinator_reads, counter, c->coordinator.reads, "reads of one partition coordinated")   \
+    X(coordinator_scans, counter, c->coordinator.scans, "reads of ranges coordinated")          \
+    X(coordinator_local_reads, counter, c->coordinator.local_reads, "reads at ONE, at once")    \
+    X(coordinator_unavailable, counter, c->coordinator.unavailable, "answered Unavailable")     \
+    X(coordinator_timeouts, counter, c->coordinator.timeouts, "answered with a time-out")       \
+    X(coordinator_failures, counter, c->coordinator.failures, "answered with a failure")        \
+    X(coordinator_late_acks, counter, c->coordinator.late_acks, "acks after the answer")        \
+    X(coordinator_in_flight, gauge, c->coordinator.in_flight, "requests under way")             \
+    X(store_applied, counter, c->store.applied, "mutations applied here")                       \
+    X(store_refused, counter, c->store.refused, "mutations refused here")                       \
+    X(store_reads, counter, c->store.reads, "reads of this replica")                            \
+    X(store_rows_read, counter, c->store.rows_read, "rows those reads brought")                 \
+    X(replayed_mutations, counter, c->store.replayed_mutations, "from the commit log at start") \
+    X(replay_torn_bytes, counter, c->store.torn_bytes, "not proven and not readable at start")  \
+    X(memtable_bytes, gauge, c->store.memtable_bytes, "in memtables")                           \
+    X(memtable_bytes_max, gauge, c->store.memtable_bytes_max, "past which writes are refused")  \
+    X(partitions, gauge, c->store.partitions, "partitions in memtables")                        \
+    X(commitlog_appends, counter, c->store.commitlog.appends, "records appended")               \
+    X(commitlog_syncs, counter, c->store.commitlog.syncs, "syncs; each covers many records")    \
+    X(commitlog_bytes, gauge, c->store.commitlog.disk_bytes, "on disk")                         \
+    X(peer_sent, counter, c->cluster.sent, "requests sent to other nodes")                      \
+    X(peer_received, counter, c->cluster.received, "requests received from other nodes")        \
+    X(peer_answered, counter, c->cluster.answered, "answers received from other nodes")         \
+    X(peer_timeouts, counter, c->cluster.timeouts, "requests that no answer came to in time")   \
+    X(peer_bad_frames, counter, c->cluster.bad_frames, "frames of peers that were not valid")   \
+    X(peer_dropped, counter, c->cluster.dropped, "answers that nobody waited for any more")     \
+    X(peer_reconnects, counter, c->cluster.reconnects, "connections made again")                \
+    X(loop_turns, counter, c->io->turns, "turns of the loop: about one poll each")              \
+    X(socket_recvs, counter, c->io->recvs, "system calls that received")                        \
+    X(socket_sends, counter, c->io->sends, "system calls that sent")                            \
+    X(socket_recv_bytes, counter, c->io->recv_bytes, "bytes received")                          \
+    X(socket_send_bytes, counter, c->io->send_bytes, "bytes sent")                              \
+    X(file_reads, counter, c->io->reads, "reads of files")                                      \
+    X(file_writes, counter, c->io->writes, "writes to files")                                   \
+    X(file_syncs, counter, c->io->syncs, "syncs of files")                                      \
+    X(shard_hops, counter, c->io->posts, "mails to another shard")                              \
     X(allocations, counter, c->allocations, "times the heap was asked for memory")
 
 enum counts_name {
 #define X(name, kind, value, text) COUNT_##name,
     COUNTS_LIST(X)
 #undef X
-    COUNTS_COUNT
+        COUNTS_COUNT
 };
 struct counts {
     uint64_t values[COUNTS_COUNT];

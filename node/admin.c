@@ -1,0 +1,285 @@
+/* admin.c - HTTP on shard 0: listeners, and a visit for each connection.
+ *
+ *     listener:  accept ──> took ──> accept ...
+ *     visit:     hear ──> collect (counts of all shards, by mail) ──> tell ──> ended
+ *
+ * One request a connection; it closes after the answer.  At most 64 visits at a time, each at most
+ * ten seconds.
+ */
+// SPDX-License-Identifier: Apache-2.0
+#include "node/admin.h"
+
+#include "base/mem.h"
+#include "node/admin_pages.h"
+
+enum { ACCEPT, TOOK };
+enum { HEAR, COLLECT, TELL };
+enum { VISITS_MAX = 64, VISIT_BYTES = 4096 };
+static const uint64_t visit_ns_max = 10ull * 1000 * 1000 * 1000;
+
+struct admin {
+    struct shard *shard;
+    struct door { /* a listener */
+        struct op op;
+        struct admin *admin;
+        struct io_listener *listener;
+        struct io_socket *socket;
+        struct io_req wait;
+        bool is_tcp;
+    } doors[2];
+    unsigned visits_count;
+    struct list visits;
+    bool is_stopping;
+};
+struct sheet { /* one shard's counts on their way */
+    struct io_mail mail;
+    struct visit *visit;
+    struct counts counts;
+};
+struct visit {
+    struct op op;
+    struct list link;
+    struct admin *admin;
+    struct io_socket *socket;
+    struct io_req recv, send, patience;
+    struct http_parser *parser;
+    uint8_t input[VISIT_BYTES];
+    struct buf answer;
+    struct sheet *sheets;
+    int away;
+    bool is_tcp;
+};
+
+static struct op_next door_accept(struct op *);
+static struct op_next door_took(struct op *);
+static struct op_next visit_hear(struct op *);
+static struct op_next visit_collect(struct op *);
+static struct op_next visit_tell(struct op *);
+static void door_release(struct op *);
+static void visit_release(struct op *);
+
+static const struct op_state door_states[] = {
+    [ACCEPT] = { "accept", door_accept, TO(TOOK) },
+    [TOOK] = { "took", door_took, TO(TOOK) | TO(ACCEPT) },
+};
+static const struct op_state visit_states[] = {
+    [HEAR] = { "hear", visit_hear, TO(HEAR) | TO(COLLECT) | TO(TELL) },
+    [COLLECT] = { "collect", visit_collect, TO(COLLECT) | TO(TELL) },
+    [TELL] = { "tell", visit_tell, TO(TELL) },
+};
+
+static struct door *door_of(struct op *op) { return owner_of(op, struct door, op); }
+static struct visit *visit_of(struct op *op) { return owner_of(op, struct visit, op); }
+
+/* ---- listening ---- */
+
+static enum err door_open(struct admin *a, struct door *d, const struct io_addr *at)
+{
+    d->admin = a;
+    enum err err = io_listen(a->shard->io, at, &d->listener);
+    if (err == OK)
+        op_start(&d->op, io_ops(a->shard->io), NULL, door_states, door_release);
+    return err;
+}
+
+enum err admin_open(struct shard *s, struct report *report)
+{
+    struct admin *a = mem_zalloc(sizeof *a);
+    struct io_addr unix_socket = { .family = 1 };
+    char address[IO_ADDR_TEXT_BYTES];
+    enum err err = OK;
+    a->shard = s;
+    s->admin = a;
+    list_init(&a->visits);
+    admin_socket_path(s, unix_socket.path, sizeof unix_socket.path);
+    if (s->config->admin_port) {
+        a->doors[0].is_tcp = true;
+        err = door_open(a, &a->doors[0], &s->process->admin);
+    }
+    if (err != OK) {
+        io_addr_print(&s->process->admin, address);
+        return report_set(report, err,
+                          "cannot listen for administration at %s: %s; set admin_address or "
+                          "admin_port to another one (0: none)",
+                          address, err_text(err));
+    }
+    bool is_short =
+        strlen(s->config->data_file_directories.items[0]) + 12 < sizeof unix_socket.path;
+    if (!is_short || door_open(a, &a->doors[1], &unix_socket) != OK)
+        log_note(s->io, LOG_WARN, "admin_socket", "path=%s reason=\"cannot be made\"",
+                 unix_socket.path);
+    return OK;
+}
+
+void admin_stop(struct shard *s)
+{
+    struct admin *a = s->admin;
+    if (!a || a->is_stopping)
+        return;
+    a->is_stopping = true;
+    for (size_t i = 0; i < array_count(a->doors); i++)
+        if (a->doors[i].listener)
+            op_stop(&a->doors[i].op, ERR_STOPPED);
+    list_each(l, &a->visits) op_stop(&owner_of(l, struct visit, link)->op, ERR_STOPPED);
+}
+
+bool admin_idle(struct shard *s)
+{
+    struct admin *a = s->admin;
+    if (!a)
+        return true;
+    if (a->doors[0].listener || a->doors[1].listener || a->visits_count)
+        return false;
+    mem_free(a);
+    s->admin = NULL;
+    return true;
+}
+
+static struct op_next door_accept(struct op *op)
+{
+    struct door *d = door_of(op);
+    if (op->stop)
+        return op_end(op, OK);
+    io_accept(d->admin->shard->io, &d->wait, op, d->listener, &d->socket);
+    return op_wait(TOOK);
+}
+
+static void visit_start(struct door *d)
+{
+    struct admin *a = d->admin;
+    if (a->visits_count >= VISITS_MAX || a->is_stopping) {
+        io_hangup(a->shard->io, &d->socket);
+        return;
+    }
+    struct visit *v = mem_zalloc(sizeof *v);
+    v->admin = a;
+    v->is_tcp = d->is_tcp;
+    v->socket = d->socket;
+    v->parser = http_parser_new();
+    d->socket = NULL;
+    a->visits_count++;
+    list_add(&a->visits, &v->link);
+    op_start(&v->op, io_ops(a->shard->io), NULL, visit_states, visit_release);
+    io_sleep(a->shard->io, &v->patience, &v->op, visit_ns_max);
+}
+
+static struct op_next door_took(struct op *op)
+{
+    struct door *d = door_of(op);
+    struct io *io = d->admin->shard->io;
+    if (d->wait.busy) {
+        if (op->stop)
+            io_cancel(io, &d->wait);
+        return op_wait(TOOK);
+    }
+    if (d->socket) {
+        visit_start(d);
+    } else if (!op->stop && d->wait.err != OK) { /* too many open files: not again at once */
+        io_sleep(io, &d->wait, op, 100 * 1000 * 1000);
+        return op_wait(TOOK);
+    }
+    return op_goto(ACCEPT);
+}
+
+static void door_release(struct op *op)
+{
+    struct door *d = door_of(op);
+    io_unlisten(d->admin->shard->io, &d->listener);
+}
+
+/* ---- a visit ---- */
+
+static bool visit_is_over(const struct visit *v) { return v->op.stop || !v->patience.busy; }
+
+static struct op_next visit_hear(struct op *op)
+{
+    struct visit *v = visit_of(op);
+    struct io *io = v->admin->shard->io;
+    if (v->recv.busy && !visit_is_over(v))
+        return op_wait(HEAR);
+    if (v->recv.busy || visit_is_over(v))
+        return op_goto(TELL);
+    if (v->recv.op) {
+        if (v->recv.err != OK || v->recv.size == 0)
+            return op_goto(TELL);
+        enum http_verdict said = http_parser_feed(v->parser, bytes_of(v->input, v->recv.size));
+        if (said == HTTP_WHOLE)
+            return op_goto(COLLECT);
+        if (said == HTTP_BAD) {
+            http_answer(&v->answer, 400, "text/plain", bytes_text("not an HTTP request\n"));
+            return op_goto(TELL);
+        }
+    }
+    io_recv(io, &v->recv, op, v->socket, v->input, sizeof v->input);
+    return op_wait(HEAR);
+}
+
+static void sheet_there(struct io *io, struct io_mail *mail)
+{
+    counts_take(shard_of(io), &owner_of(mail, struct sheet, mail)->counts);
+    io_post_home(io, mail);
+}
+
+static void sheet_home(struct io *io, struct io_mail *mail)
+{
+    struct visit *v = owner_of(mail, struct sheet, mail)->visit;
+    (void)io;
+    ensure(v->away > 0);
+    if (--v->away == 0)
+        op_drop(&v->op);
+}
+
+static void visit_ask_shards(struct visit *v)
+{
+    struct io *io = v->admin->shard->io;
+    v->sheets = mem_zalloc((size_t)io_shards(io) * sizeof *v->sheets);
+    counts_take(v->admin->shard, &v->sheets[0].counts);
+    for (int i = 1; i < io_shards(io); i++) {
+        v->sheets[i].visit = v;
+        v->sheets[i].mail = (struct io_mail){ .there = sheet_there, .home = sheet_home };
+        if (v->away++ == 0)
+            op_hold(&v->op);
+        io_post(io, i, &v->sheets[i].mail);
+    }
+}
+
+static struct op_next visit_collect(struct op *op)
+{
+    struct visit *v = visit_of(op);
+    struct shard *s = v->admin->shard;
+    if (!v->sheets)
+        visit_ask_shards(v);
+    if (v->away)
+        return op_wait(COLLECT);
+    for (int i = 1; i < io_shards(s->io); i++)
+        counts_add(&v->sheets[0].counts, &v->sheets[i].counts);
+    admin_page(s, http_parser_request(v->parser), v->is_tcp, &v->sheets[0].counts, &v->answer);
+    return op_goto(TELL);
+}
+
+static struct op_next visit_tell(struct op *op)
+{
+    struct visit *v = visit_of(op);
+    struct io *io = v->admin->shard->io;
+    bool must_send = v->answer.size && !v->send.op && v->socket && !op->stop;
+    if (must_send)
+        io_send(io, &v->send, op, v->socket, v->answer.data, v->answer.size);
+    if (v->send.busy && !visit_is_over(v))
+        return op_wait(TELL);
+    if (v->socket)
+        io_hangup(io, &v->socket);
+    if (v->patience.busy)
+        io_cancel(io, &v->patience);
+    return op->waiting ? op_wait(TELL) : op_end(op, OK);
+}
+
+static void visit_release(struct op *op)
+{
+    struct visit *v = visit_of(op);
+    v->admin->visits_count--;
+    list_remove(&v->link);
+    http_parser_free(&v->parser);
+    buf_deinit(&v->answer);
+    mem_free(v->sheets);
+    mem_free(v);
+}

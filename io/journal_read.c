@@ -19,7 +19,7 @@
 #include "base/mem.h"
 #include "io/journal_judge.h"
 
-enum { READ_BYTES = 512 * 1024 };
+enum { FIRST_BYTES = 32 * 1024, READ_BYTES = 512 * 1024 }; /* most logs are small */
 
 struct reader {
     struct op op;
@@ -237,7 +237,8 @@ static struct op_next read_on(struct reader *r, size_t missing)
         memmove(r->window.data, rest.data, rest.size);
     r->window.size = rest.size;
     r->window_at = r->at.offset;
-    r->asked_bytes = missing > READ_BYTES ? missing : READ_BYTES;
+    size_t least = r->at.offset == 0 && rest.size == 0 ? FIRST_BYTES : READ_BYTES;
+    r->asked_bytes = missing > least ? missing : least;
     if (r->window.room - r->window.size < r->asked_bytes)
         buf_grow(&r->window, r->asked_bytes);
     io_read(r->io, &r->req, &r->op, r->file, r->window.data + r->window.size, r->asked_bytes,

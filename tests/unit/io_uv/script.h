@@ -8,6 +8,7 @@
 #pragma once
 #define _GNU_SOURCE /* tests may ask the system: mkdtemp, kill */
 #include "base/mem.h"
+#include "io/journal.h"
 #include "io/log.h"
 #include "io/uv/uv.h"
 

@@ -126,6 +126,7 @@ static void (*const rotations[])(struct script *) = { open_log,  attach, note_sl
                                                       close_log, closed, NULL };
 START_TEST(a_full_file_is_rotated_and_the_oldest_goes)
 {
+    noted = 0;
     options = (struct log_options){ "node.log", LOG_INFO, 4096, 4 };
     script_run(rotations);
     static const char *const files[] = { "node.log.3", "node.log.2", "node.log.1", "node.log" };
@@ -146,6 +147,7 @@ END_TEST
 
 START_TEST(with_one_file_rotation_starts_it_anew)
 {
+    noted = 0;
     options = (struct log_options){ "node.log", LOG_INFO, 4096, 1 };
     script_run(rotations);
     size_t n = slurp("node.log");

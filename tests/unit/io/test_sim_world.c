@@ -166,7 +166,7 @@ static uint64_t history(uint64_t seed)
 {
     struct sim *s = sim_new(seed, rough);
     for (int i = 0; i < 3; i++) {
-        char address[16];
+        char address[32];
         snprintf(address, sizeof address, "10.0.0.%d", i + 1);
         sim_start(s, i, i + 1, address, busy_start, NULL);
     }

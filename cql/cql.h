@@ -50,10 +50,12 @@ struct cql_params {
     const struct bytes *names; /* NULL, or one a value (lower-cased marker names) */
     int64_t timestamp;         /* microseconds: the client's default, or the coordinator's clock */
     int64_t now_seconds;
-    uint64_t random[2];        /* for uuid() and now() */
-    int64_t wall_micros;       /* for now() and current_*() */
-    int32_t page_size;         /* <= 0: no paging */
+    uint64_t random[2];  /* for uuid() and now() */
+    int64_t wall_micros; /* for now() and current_*() */
+    int32_t page_size;   /* <= 0: no paging */
     struct bytes paging_state;
+    size_t datacenters_count; /* known ones, for NetworkTopologyStrategy's replication_factor */
+    const char *const *datacenters;
 };
 
 /* What a bound statement asks for.  Everything lives in the arena of the call or in the plan. */
@@ -65,7 +67,7 @@ struct cql_mutation {
 };
 struct cql_action {
     enum cql_kind kind;
-    /* CQL_MUTATE and CQL_BATCH: one a partition */
+    /* CQL_MUTATE and CQL_BATCH: one a partition; none when every value was unset */
     size_t mutations_count;
     struct cql_mutation *mutations;
     /* CQL_CHANGE; `change` is NULL when IF [NOT] EXISTS made it nothing: answer Void */
@@ -75,6 +77,7 @@ struct cql_action {
     const char *keyspace;
     /* CQL_TRUNCATE: the plan's table.  CQL_SELECT: cql_run_begin */
 };
+/* ERR_INVALID, ERR_CONFIG, ERR_UNAUTHORIZED; ERR_EXISTS: out->event names what exists. */
 enum err cql_bind(const struct cql_plan *, const struct catalog *, const struct cql_params *,
                   struct arena *, struct cql_action *out, struct report *);
 
@@ -94,19 +97,14 @@ struct cql_run {
     struct buf *out;
     struct rows_writer writer;
     struct read read;
-    size_t reads_count, reads_at;
-    struct bytes *keys; /* of IN: one read each */
-    int64_t now_seconds;
-    uint64_t rows_left, page_left; /* LIMIT; page size */
-    uint32_t rows_count;
-    bool is_done;
-    struct position at; /* where the page ended */
-    void *aggregates;
-    struct bytes key; /* of the partition being fed */
-    int64_t token;
-    struct deletion deletion;
-    size_t out_limit; /* a page ends at 1 MiB */
-    struct cql_select_bound *bound; /* evaluated terms, limits, selections */
+    size_t reads_count;
+    struct bytes *keys;  /* of IN: one read each */
+    uint64_t page_left;  /* rows that the page has room for */
+    size_t out_limit;    /* a page ends at 1 MiB */
+    uint32_t rows_count; /* written */
+    enum err err;        /* not OK after cql_run_end: a function refused a row's value (null was
+                            written in its place); the answer ought to be this error */
+    struct cql_select_bound *bound; /* evaluated terms, limits, where it goes on */
 };
 /* `flags`: PARAM_SKIP_METADATA; `new_metadata_id` (v5) empty or the id to announce as changed. */
 enum err cql_run_begin(struct cql_run *, const struct cql_plan *, const struct catalog *,

@@ -1,0 +1,197 @@
+/* expr.c - computes values: of markers, of columns in a row, of calls.
+ *
+ * A bound value is validated each time it is used: what a client sends is not trusted, and nothing
+ * that is not a value of its type goes on into a key or a cell.
+ */
+// SPDX-License-Identifier: Apache-2.0
+#include "cql/expr.h"
+
+#include "cql/functions.h"
+#include "cql/plan.h"
+
+/* Named values in the order of the markers; a marker without one stays a hole. */
+static enum err named_values(struct eval *eval, const struct cql_params *params)
+{
+    const struct cql_plan *plan = eval->plan;
+    struct value *values = arena_array(eval->arena, struct value, plan->markers_count);
+    for (size_t i = 0; i < plan->markers_count; i++) {
+        size_t at = 0;
+        while (at < params->values_count &&
+               !bytes_equal(params->names[at], bytes_text(plan->markers[i].name)))
+            at++;
+        if (at == params->values_count)
+            return report_set(eval->report, ERR_INVALID, "no value is given for the marker %s",
+                              plan->markers[i].name);
+        values[i] = params->values[at];
+    }
+    eval->values = values;
+    return OK;
+}
+
+enum err eval_begin(struct eval *eval, const struct cql_plan *plan, const struct cql_params *params,
+                    struct arena *arena, struct report *report)
+{
+    *eval = (struct eval){ .plan = plan,
+                           .values = params->values,
+                           .arena = arena,
+                           .report = report,
+                           .now_seconds = params->now_seconds,
+                           .wall_micros = params->wall_micros };
+    eval->prng.state = params->random[0] ^ (params->random[1] << 1 | params->random[1] >> 63);
+    if (params->names && plan->markers_count)
+        return named_values(eval, params);
+    if (params->values_count != plan->markers_count)
+        return report_set(report, ERR_INVALID, "%zu values for %zu bind markers",
+                          params->values_count, plan->markers_count);
+    return OK;
+}
+
+uint8_t *eval_room(struct eval *eval, size_t size)
+{
+    ensure(size <= EVAL_SLOT_BYTES);
+    if (!eval->slots)
+        return arena_alloc(eval->arena, size);
+    return eval->slots[eval->slot++ % EVAL_SLOTS];
+}
+
+static enum err eval_marker(const struct expr *expr, struct eval *eval, struct value *out)
+{
+    *out = eval->values[expr->index];
+    if (out->state != VALUE_SET || type_validate(expr->type, out->bytes) == OK)
+        return OK;
+    struct buf type = buf_in(eval->arena);
+    type_print(expr->type, &type);
+    return report_set(eval->report, ERR_INVALID,
+                      "the %zu bytes bound to %s are no value of type %.*s", out->bytes.size,
+                      eval->plan->markers[expr->index].name, (int)type.size,
+                      (const char *)type.data);
+}
+
+static void eval_cell(const struct expr *expr, const struct eval *eval, struct value *out)
+{
+    const struct cell *cell = row_cell(eval->row, expr->index);
+    if (cell && cell_is_live(cell, eval->now_seconds))
+        *out = (struct value){ VALUE_SET, cell->value };
+}
+
+static void eval_about_cell(const struct expr *expr, struct eval *eval, struct value *out)
+{
+    const struct cell *cell = row_cell(eval->row, expr->index);
+    if (!cell || !cell_is_live(cell, eval->now_seconds))
+        return;
+    if (expr->kind == EXPR_TTL && cell->kind != CELL_EXPIRING)
+        return;
+    uint8_t *raw = eval_room(eval, 8);
+    size_t size = expr->kind == EXPR_TTL ? 4 : 8;
+    if (expr->kind == EXPR_TTL)
+        put_be32(raw, (uint32_t)((int64_t)cell->seconds - eval->now_seconds));
+    else
+        put_be64(raw, (uint64_t)cell->timestamp);
+    *out = (struct value){ VALUE_SET, bytes_of(raw, size) };
+}
+
+static enum err eval_arguments(const struct expr *expr, struct eval *eval, struct value *values,
+                               bool *has_null)
+{
+    *has_null = false;
+    for (size_t i = 0; i < expr->arguments_count; i++) {
+        enum err err = expr_eval(expr->arguments[i], eval, &values[i]);
+        if (err)
+            return err;
+        if (values[i].state == VALUE_UNSET)
+            return report_set(eval->report, ERR_INVALID, "a function's argument is unset");
+        *has_null |= values[i].state == VALUE_NULL;
+    }
+    return OK;
+}
+
+static enum err eval_call(const struct expr *expr, struct eval *eval, struct value *out)
+{
+    struct value values[FUNCTION_ARGUMENTS_MAX];
+    bool has_null;
+    ensure(expr->arguments_count <= FUNCTION_ARGUMENTS_MAX);
+    enum err err = eval_arguments(expr, eval, values, &has_null);
+    if (err || has_null)
+        return err;
+    err = expr->function->call(eval, values, out);
+    if (err || out->state != VALUE_SET || type_validate(expr->type, out->bytes) == OK)
+        return err;
+    return report_set(eval->report, ERR_INVALID, "%s gives no value of its type",
+                      expr->function->name);
+}
+
+static enum err eval_token(const struct expr *expr, struct eval *eval, struct value *out)
+{
+    int64_t token = eval->token;
+    if (expr->arguments_count) {
+        struct value values[KEY_COLUMNS_MAX];
+        struct bytes parts[KEY_COLUMNS_MAX];
+        bool has_null;
+        enum err err = eval_arguments(expr, eval, values, &has_null);
+        if (err || has_null)
+            return err;
+        for (size_t i = 0; i < expr->arguments_count; i++) {
+            parts[i] = values[i].bytes;
+            if (parts[i].size > UINT16_MAX)
+                return report_set(eval->report, ERR_INVALID, "a key longer than 65535 bytes");
+        }
+        struct buf key = buf_in(eval->arena);
+        key_encode(eval->table, parts, &key);
+        token = key_token(buf_bytes(&key));
+    }
+    uint8_t *raw = eval_room(eval, 8);
+    put_be64(raw, (uint64_t)token);
+    *out = (struct value){ VALUE_SET, bytes_of(raw, 8) };
+    return OK;
+}
+
+enum err expr_eval(const struct expr *expr, struct eval *eval, struct value *out)
+{
+    *out = (struct value){ .state = VALUE_NULL };
+    switch (expr->kind) {
+    case EXPR_CONSTANT:
+        *out = (struct value){ VALUE_SET, expr->constant };
+        return OK;
+    case EXPR_NULL:
+        return OK;
+    case EXPR_MARKER:
+        return eval_marker(expr, eval, out);
+    case EXPR_CALL:
+        return eval_call(expr, eval, out);
+    case EXPR_PARTITION:
+        *out = (struct value){ VALUE_SET, key_component(eval->table, eval->key, expr->index) };
+        return OK;
+    case EXPR_CLUSTERING:
+        *out = (struct value){ VALUE_SET, row_clustering(eval->row, expr->index) };
+        return OK;
+    case EXPR_CELL:
+        eval_cell(expr, eval, out);
+        return OK;
+    case EXPR_WRITETIME:
+    case EXPR_TTL:
+        eval_about_cell(expr, eval, out);
+        return OK;
+    case EXPR_TOKEN:
+        return eval_token(expr, eval, out);
+    case EXPR_AGGREGATE:
+        break;
+    }
+    ensure(expr->kind == EXPR_AGGREGATE && eval->aggregates);
+    aggregate_result(&eval->aggregates[expr->index], eval->arena, out);
+    return OK;
+}
+
+enum err expr_eval_number(const struct expr *expr, struct eval *eval, int64_t otherwise,
+                          int64_t *out)
+{
+    *out = otherwise;
+    if (!expr)
+        return OK;
+    struct value value;
+    enum err err = expr_eval(expr, eval, &value);
+    if (err || value.state != VALUE_SET || !value.bytes.size)
+        return err;
+    *out = value.bytes.size == 8 ? (int64_t)get_be64(value.bytes.data)
+                                 : (int32_t)get_be32(value.bytes.data);
+    return OK;
+}

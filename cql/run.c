@@ -1,0 +1,331 @@
+/* run.c - a SELECT as it runs: asks for one read after the other and writes rows into the answer.
+ *
+ *     begin ──> next ──> (rows come through the sink) ──> fed ──> next ... ──> end
+ *
+ * Reads: one a key, or one over a range of tokens; each is continued until it has no more.  A page
+ * ends when it has its rows or its bytes; an aggregate, and a client that does not page, read on
+ * to the end.  A selected column of a plain kind is written straight from the row.
+ *
+ * Invariants: 1. rows_left, page_left and partition_left are above 0 whenever a read is asked for.
+ * 2. A read never brings more live rows than the page or the limit has room for, except those that
+ * PER PARTITION LIMIT (and DISTINCT) leave out.
+ */
+// SPDX-License-Identifier: Apache-2.0
+#include "cql/functions.h"
+#include "cql/page.h"
+#include "cql/where.h"
+
+enum {
+    PAGE_BYTES_MAX = 1024 * 1024,
+    ANSWER_BYTES_MAX = 64 * 1024 * 1024, /* of a client that does not page */
+    READ_ROWS_MAX = 10000,
+};
+
+struct cql_select_bound {
+    const struct plan_select *select;
+    struct eval eval;
+    uint8_t slots[EVAL_SLOTS][EVAL_SLOT_BYTES];
+    struct page page;
+    uint64_t partition_limit; /* UINT64_MAX: none */
+    struct aggregate *aggregates;
+    struct buf key; /* of the partition being fed, copied */
+    bool is_paged, is_partition_known;
+    size_t out_begun;
+};
+
+/* ---- rows ---- */
+
+static void put_value(struct buf *out, const struct value *value)
+{
+    if (value->state == VALUE_SET)
+        wire_put_bytes(out, value->bytes);
+    else
+        wire_put_null(out);
+}
+
+static void put_field(struct cql_run *run, const struct expr *expr)
+{
+    struct cql_select_bound *b = run->bound;
+    struct value value;
+    enum err err = expr_eval(expr, &b->eval, &value);
+    if (err && !run->err)
+        run->err = err;
+    put_value(run->out, &value);
+}
+
+static void put_row(struct cql_run *run)
+{
+    const struct plan_select *select = run->bound->select;
+    for (size_t i = 0; i < select->fields_count; i++)
+        put_field(run, select->fields[i].expr);
+    run->rows_count++;
+}
+
+static void add_to_aggregates(struct cql_run *run)
+{
+    struct cql_select_bound *b = run->bound;
+    for (size_t i = 0; i < b->select->aggregates_count; i++) {
+        enum err err = aggregate_add(&b->aggregates[i], &b->eval);
+        if (err && !run->err)
+            run->err = err;
+    }
+}
+
+/* A partition that goes on keeps what is left of its limit. */
+static void run_partition(struct read_sink *sink, struct bytes key, int64_t token,
+                          struct deletion deletion)
+{
+    struct cql_run *run = owner_of(sink, struct cql_run, sink);
+    struct cql_select_bound *b = run->bound;
+    (void)deletion;
+    bool is_same = b->is_partition_known && bytes_equal(buf_bytes(&b->key), key);
+    if (!is_same) {
+        b->page.partition_left = b->partition_limit;
+        buf_clear(&b->key);
+        buf_put_bytes(&b->key, key);
+    }
+    b->is_partition_known = true;
+    b->eval.key = buf_bytes(&b->key);
+    b->eval.token = token;
+}
+
+static void run_row(struct read_sink *sink, const struct row *row, bool is_live)
+{
+    struct cql_run *run = owner_of(sink, struct cql_run, sink);
+    struct cql_select_bound *b = run->bound;
+    if (!is_live || !b->page.partition_left)
+        return;
+    if (b->page.partition_left != UINT64_MAX)
+        b->page.partition_left--;
+    b->eval.row = row;
+    if (b->select->is_aggregate) {
+        add_to_aggregates(run);
+        return;
+    }
+    ensure(b->page.rows_left > 0 && run->page_left > 0);
+    put_row(run);
+    run->page_left--;
+    if (b->page.rows_left != UINT64_MAX)
+        b->page.rows_left--;
+}
+
+/* ---- begin ---- */
+
+static enum err limit_of(const struct expr *expr, const char *name, struct eval *eval,
+                         uint64_t *out)
+{
+    int64_t number;
+    *out = UINT64_MAX;
+    enum err err = expr_eval_number(expr, eval, -1, &number);
+    if (err || !expr)
+        return err;
+    struct value value;
+    err = expr_eval(expr, eval, &value);
+    if (!err && value.state == VALUE_NULL)
+        err = report_set(eval->report, ERR_INVALID, "%s is null", name);
+    if (err || value.state == VALUE_UNSET)
+        return err;
+    if (number <= 0)
+        return report_set(eval->report, ERR_INVALID, "%s must be strictly positive", name);
+    *out = (uint64_t)number;
+    return OK;
+}
+
+static enum err bind_limits(struct cql_select_bound *b)
+{
+    const struct plan_select *select = b->select;
+    enum err err = limit_of(select->limit, "LIMIT", &b->eval, &b->page.rows_left);
+    if (!err)
+        err = limit_of(select->per_partition_limit, "PER PARTITION LIMIT", &b->eval,
+                       &b->partition_limit);
+    if (select->is_distinct)
+        b->partition_limit = 1;
+    b->page.partition_left = b->partition_limit;
+    return err;
+}
+
+static enum err bind_reads(struct cql_run *run)
+{
+    struct cql_select_bound *b = run->bound;
+    const struct where *where = &b->select->where;
+    struct read *read = &run->read;
+    bool is_empty = false, has_no_tokens = false;
+    enum err err = where_slices(where, &b->eval, &read->slices, &read->slices_count, &is_empty);
+    read->is_range = where->is_range;
+    run->reads_count = 1;
+    if (!err && where->is_range)
+        err = where_tokens(where, &b->eval, &read->after, &read->upto, &has_no_tokens);
+    else if (!err)
+        err = where_keys(where, &b->eval, &run->keys, &run->reads_count);
+    if (is_empty || has_no_tokens)
+        run->reads_count = 0;
+    return err;
+}
+
+/* Is the place of a paging state one that this very run could have ended at? */
+static bool page_fits(const struct cql_run *run, const struct page *page)
+{
+    const struct cql_select_bound *b = run->bound;
+    if (page->reads_at >= run->reads_count)
+        return false;
+    if (b->select->is_aggregate || !page->from.is_set)
+        return !b->select->is_aggregate;
+    if (run->read.is_range)
+        return page->from.token > run->read.after && page->from.token <= run->read.upto;
+    return page->partition_left && bytes_equal(page->from.key, run->keys[page->reads_at]);
+}
+
+static enum err bind_page(struct cql_run *run, const struct cql_params *params)
+{
+    struct cql_select_bound *b = run->bound;
+    struct page page;
+    if (!params->paging_state.size)
+        return OK;
+    enum err err = page_decode(run->plan, params->paging_state, &page);
+    if (err || !page_fits(run, &page) || page.rows_left > b->page.rows_left ||
+        page.partition_left > b->partition_limit)
+        return report_set(b->eval.report, ERR_INVALID,
+                          "the paging state is none of this statement");
+    b->page = page;
+    b->page.from.key = arena_copy(run->arena, page.from.key);
+    b->page.from.row_key = arena_copy(run->arena, page.from.row_key);
+    if (page.from.is_set) {
+        buf_put_bytes(&b->key, page.from.key);
+        b->is_partition_known = true;
+        b->eval.key = buf_bytes(&b->key);
+        b->eval.token = page.from.token;
+    }
+    return OK;
+}
+
+static enum err bind_select(struct cql_run *run, const struct cql_params *params,
+                            struct report *report)
+{
+    struct cql_select_bound *b = run->bound;
+    enum err err = eval_begin(&b->eval, run->plan, params, run->arena, report);
+    b->eval.table = b->select->table;
+    if (!err)
+        err = bind_limits(b);
+    if (!err)
+        err = bind_reads(run);
+    if (!err)
+        err = bind_page(run, params);
+    b->eval.slots = b->slots;
+    b->is_paged = params->page_size > 0 && !b->select->is_aggregate;
+    run->page_left = b->is_paged ? (uint64_t)params->page_size : UINT64_MAX;
+    run->out_limit = b->is_paged ? PAGE_BYTES_MAX : ANSWER_BYTES_MAX;
+    return err;
+}
+
+static void begin_aggregates(struct cql_run *run)
+{
+    struct cql_select_bound *b = run->bound;
+    size_t count = b->select->aggregates_count;
+    b->aggregates = arena_alloc(run->arena, count * sizeof *b->aggregates);
+    if (count)
+        memcpy(b->aggregates, b->select->aggregates, count * sizeof *b->aggregates);
+    b->eval.aggregates = b->aggregates;
+    if (b->select->is_aggregate)
+        b->page.rows_left = UINT64_MAX;
+}
+
+static void begin_read(struct cql_run *run, const struct catalog *catalog,
+                       const struct cql_params *params)
+{
+    const struct plan_select *select = run->bound->select;
+    struct read *read = &run->read;
+    read->table = select->table->id;
+    read->epoch = catalog->epoch;
+    read->is_reversed = select->is_reversed;
+    read->columns_count = select->columns_count;
+    read->columns = select->columns;
+    read->now_seconds = params->now_seconds;
+}
+
+enum err cql_run_begin(struct cql_run *run, const struct cql_plan *plan,
+                       const struct catalog *catalog, const struct cql_params *params,
+                       uint8_t version, uint32_t flags, struct bytes new_metadata_id,
+                       struct arena *arena, struct buf *out, struct report *report)
+{
+    ensure(plan->kind == CQL_SELECT);
+    *run = (struct cql_run){
+        .sink = { run_partition, run_row }, .plan = plan, .arena = arena, .out = out
+    };
+    run->bound = arena_new(arena, struct cql_select_bound);
+    run->bound->select = plan->select;
+    run->bound->key = buf_in(arena);
+    run->bound->out_begun = out->size;
+    enum err err = bind_select(run, params, report);
+    if (err)
+        return err;
+    begin_aggregates(run);
+    begin_read(run, catalog, params);
+    struct answer_metadata metadata = plan->metadata.rows;
+    metadata.new_id = new_metadata_id;
+    metadata.is_skipped = (flags & PARAM_SKIP_METADATA) && !new_metadata_id.size;
+    answer_rows_begin(&run->writer, out, version, &metadata);
+    return OK;
+}
+
+/* ---- reads ---- */
+
+static bool page_is_full(const struct cql_run *run)
+{
+    return !run->page_left || run->out->size - run->bound->out_begun >= run->out_limit;
+}
+
+bool cql_run_next(struct cql_run *run, const struct read **out)
+{
+    struct cql_select_bound *b = run->bound;
+    struct read *read = &run->read;
+    size_t at = b->page.reads_at;
+    if (run->err || at >= run->reads_count || !b->page.rows_left || page_is_full(run))
+        return false;
+    if (!read->is_range) {
+        read->key = run->keys[at];
+        read->token = key_token(read->key);
+    }
+    uint64_t rows = u64_min(u64_min(run->page_left, b->page.rows_left), READ_ROWS_MAX);
+    if (!read->is_range)
+        rows = u64_min(rows, b->page.from.is_set ? b->page.partition_left : b->partition_limit);
+    read->rows_limit = (uint32_t)rows;
+    read->bytes_limit = PAGE_BYTES_MAX;
+    read->from = b->page.from;
+    ensure(read->rows_limit > 0);
+    *out = read;
+    return true;
+}
+
+/* In one partition nothing comes any more once its limit is used up. */
+static bool read_is_done(const struct cql_run *run, const struct read_outcome *outcome)
+{
+    return !outcome->has_more || (!run->read.is_range && !run->bound->page.partition_left);
+}
+
+void cql_run_fed(struct cql_run *run, const struct read_outcome *outcome)
+{
+    struct cql_select_bound *b = run->bound;
+    if (read_is_done(run, outcome)) {
+        b->page.reads_at++;
+        b->page.from = (struct position){ 0 };
+        b->page.partition_left = b->partition_limit;
+        b->is_partition_known = false;
+        return;
+    }
+    ensure(outcome->last.is_set);
+    b->page.from = outcome->last;
+}
+
+/* ---- end ---- */
+
+void cql_run_end(struct cql_run *run)
+{
+    struct cql_select_bound *b = run->bound;
+    struct buf state = buf_in(run->arena);
+    bool is_aggregate = b->select->is_aggregate;
+    if (is_aggregate)
+        put_row(run);
+    if (!is_aggregate && b->page.rows_left && b->page.reads_at < run->reads_count)
+        page_encode(run->plan, &b->page, &state);
+    answer_rows_finish(&run->writer, run->rows_count, buf_bytes(&state));
+}

@@ -50,7 +50,7 @@ static const struct {
 
 START_TEST(each_event_reports_the_change_it_makes)
 {
-    struct liveness l = { .timeout_ns = 2 * S };
+    struct liveness_table l = { .timeout_ns = 2 * S };
     for (size_t i = 0; i < histories[_i].count; i++) {
         const struct line *line = &histories[_i].lines[i];
         enum liveness_change change = liveness_step(&l, 2, line->event, line->at);
@@ -64,7 +64,7 @@ END_TEST
 
 START_TEST(a_tick_is_due_at_the_timeout_of_who_is_up_only)
 {
-    struct liveness l = { .timeout_ns = 2 * S };
+    struct liveness_table l = { .timeout_ns = 2 * S };
     ck_assert_uint_eq(liveness_next_ns(&l, 1), UINT64_MAX);
     liveness_step(&l, 1, LIVENESS_CONNECTED, 5);
     liveness_step(&l, 1, LIVENESS_ANSWERED, 6);

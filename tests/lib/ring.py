@@ -1,0 +1,174 @@
+"""ring.py - real nodes for tests: started, killed, restarted, always cleaned up.
+
+    with Ring(nodes=3, shards=2) as ring:
+        ring.addresses          ["127.41.7.1", "127.41.7.2", "127.41.7.3"]
+        ring.kill(1); ring.restart(1)
+
+Addresses are a free 127.x.y.1 to .n, drawn anew for each ring, so rings never meet and drivers have
+their one port.  Waiting is by events with a deadline, never by a fixed sleep.
+"""
+import contextlib
+import json
+import os
+import pathlib
+import random
+import shutil
+import signal
+import socket
+import subprocess
+import tempfile
+import time
+import urllib.request
+
+TOP = pathlib.Path(__file__).resolve().parents[2]
+BUILD = pathlib.Path(os.environ.get("RONDO_BUILD", TOP / "build" / "dev"))
+PORT, STORAGE_PORT, ADMIN_PORT = 9042, 7000, 9180
+DEADLINE = float(os.environ.get("RONDO_TEST_DEADLINE", "60"))
+
+
+def free_prefix(count):
+    """127.x.y with nothing listening at .1 to .count on our three ports."""
+    for _ in range(200):
+        prefix = f"127.{random.randint(2, 250)}.{random.randint(1, 250)}"
+        with contextlib.ExitStack() as held:
+            try:
+                for host in range(1, count + 1):
+                    for port in (PORT, STORAGE_PORT, ADMIN_PORT):
+                        sock = held.enter_context(socket.socket())
+                        sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+                        sock.bind((f"{prefix}.{host}", port))
+                return prefix
+            except OSError:
+                continue
+    raise RuntimeError("no free loopback addresses")
+
+
+def until(what, deadline=DEADLINE, every=0.02):
+    """Asks again and again until it says something true, and returns that."""
+    end = time.monotonic() + deadline
+    while True:
+        said = what()
+        if said:
+            return said
+        if time.monotonic() > end:
+            raise TimeoutError(f"not within {deadline} s: {getattr(what, '__doc__', None) or what}")
+        time.sleep(every)
+
+
+class Node:
+    def __init__(self, ring, number, address):
+        self.ring, self.number, self.address = ring, number, address
+        self.folder = ring.folder / f"node{number}"
+        self.process = None
+
+    def configure(self, **more):
+        settings = {
+            "cluster_name": "test",
+            "listen_address": self.address,
+            "rpc_address": self.address,
+            "admin_address": self.address,
+            "data_file_directories": [str(self.folder / "data")],
+            "commitlog_directory": str(self.folder / "commitlog"),
+            "hints_directory": str(self.folder / "hints"),
+            "commitlog_segment_size": "4MiB",
+            "memory_limit": "512MiB",
+            "log_file": str(self.folder / "rondod.log"),
+            "shards": self.ring.shards,
+            "seeds": self.ring.addresses,
+        }
+        settings.update(self.ring.settings)
+        settings.update(more)
+        self.folder.mkdir(parents=True, exist_ok=True)
+        lines = [f"{name}: {json.dumps(value)}\n" for name, value in settings.items()]
+        (self.folder / "rondo.yaml").write_text("".join(lines))
+
+    def start(self):
+        self.console = open(self.folder / "console.txt", "ab")
+        self.process = subprocess.Popen([BUILD / "rondod", "--config", self.folder / "rondo.yaml"],
+                                        stdout=self.console, stderr=self.console,
+                                        start_new_session=True)
+
+    def get(self, path, timeout=5):
+        url = f"http://{self.address}:{ADMIN_PORT}{path}"
+        with urllib.request.urlopen(url, timeout=timeout) as answer:
+            return answer.read().decode()
+
+    def status(self):
+        return json.loads(self.get("/api/v1/status"))
+
+    def is_serving(self):
+        if self.process and self.process.poll() is not None:
+            raise RuntimeError(f"node {self.number} ended: {self.said()}")
+        try:
+            return "serving" in self.get("/health/ready")
+        except OSError:
+            return False
+
+    def said(self):
+        return (self.folder / "console.txt").read_text(errors="replace")[-4000:]
+
+    def kill(self):
+        self.process.send_signal(signal.SIGKILL)
+        self.process.wait()
+
+    def stop(self, deadline=DEADLINE):
+        """SIGTERM; returns the exit code."""
+        if self.process.poll() is None:
+            self.process.send_signal(signal.SIGTERM)
+        return self.process.wait(timeout=deadline)
+
+
+class Ring:
+    def __init__(self, nodes=3, shards=1, **settings):
+        self.shards, self.settings = shards, settings
+        self.folder = pathlib.Path(tempfile.mkdtemp(prefix="rondo-ring-"))
+        prefix = free_prefix(nodes)
+        self.addresses = [f"{prefix}.{n}" for n in range(1, nodes + 1)]
+        self.nodes = [Node(self, n, a) for n, a in enumerate(self.addresses, 1)]
+
+    def __enter__(self):
+        try:
+            for node in self.nodes:
+                node.configure()
+            for node in self.nodes:
+                node.start()
+            for node in self.nodes:
+                until(node.is_serving)
+            self.wait_up(*range(1, len(self.nodes) + 1))
+        except BaseException:
+            self.__exit__(None, None, None)
+            raise
+        return self
+
+    def __exit__(self, *_):
+        words = []
+        for node in self.nodes:
+            if not node.process:
+                continue
+            died = node.process.poll()
+            code = node.stop() if died is None else died
+            if code not in (0, -signal.SIGKILL):
+                words.append(f"node {node.number} ended with {code}: {node.said()}")
+            node.console.close()
+        if not words:
+            shutil.rmtree(self.folder, ignore_errors=True)
+        assert not words, "\n".join(words)
+
+    def node(self, number):
+        return self.nodes[number - 1]
+
+    def sees(self, observer, *up):
+        """Does the observer see exactly these nodes up?"""
+        seen = {n["address"].rsplit(":", 1)[0] for n in self.node(observer).status()["nodes"] if n["up"]}
+        return seen == {self.addresses[n - 1] for n in up}
+
+    def wait_up(self, *up):
+        for observer in up:
+            until(lambda o=observer: self.sees(o, *up))
+
+    def kill(self, number):
+        self.node(number).kill()
+
+    def restart(self, number):
+        self.node(number).start()
+        until(self.node(number).is_serving)

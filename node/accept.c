@@ -82,7 +82,9 @@ static void accept_welcome(struct shard *s, struct io_socket *taken)
 static void ticket_there(struct io *io, struct io_mail *mail)
 {
     struct ticket *t = owner_of(mail, struct ticket, mail);
-    accept_welcome(shard_of(io), io_take(io, t->number));
+    struct io_socket *socket = io_take(io, t->number);
+    if (socket) /* NULL: no descriptor was left to hand it over with */
+        accept_welcome(shard_of(io), socket);
     io_post_home(io, mail);
 }
 

@@ -89,6 +89,10 @@ static void status_node(struct shard *s, const struct node *n, struct json *j)
     json_text(j, "address", address);
     io_addr_print(&n->native, address);
     json_text(j, "native", address);
+    struct io_addr admin = n->native; /* nodes keep the same admin_port beside their CQL port */
+    admin.port = (uint16_t)s->config->admin_port;
+    io_addr_print(n->number == cluster_self(s->cluster) ? &s->process->admin : &admin, address);
+    json_text(j, "admin", admin.port ? address : NULL);
     json_text(j, "data_center", n->data_center);
     json_text(j, "rack", n->rack);
     json_unsigned(j, "tokens", tokens);

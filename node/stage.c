@@ -194,6 +194,8 @@ static struct op_next stage_close(struct op *op)
     prepared_deinit(&s->prepared);
     arena_deinit(&s->scratch);
     catalog_deinit(&s->catalog);
+    if (io_self(s->io) != 0)
+        log_attach(s->io, NULL); /* shard 0 closes the log after the others have let go of it */
     if (l->close_store.err != OK)
         return stage_fail(l, l->close_store.err);
     return op_end(op, OK);

@@ -52,7 +52,8 @@ void journal_read(struct io *, struct io_req *, struct op *, const char *folder,
 void journal_open(struct io *, struct io_req *, struct op *, const struct journal_options *,
                   struct journal **out);
 /* Completes req when the record is durable by the mode; with OK, req->size is the id of the segment
- * that holds it.  The bytes are copied inside the call.  Records are 1 byte .. segment_bytes / 2. */
+ * that holds it.  The bytes are copied inside the call.  A record has 1 .. segment_bytes / 2 bytes.
+ */
 void journal_append(struct journal *, struct io_req *, struct op *, struct bytes record);
 /* What the next record's append would fail with: OK, the cause of the break, or ERR_NO_SPACE (which
  * is believed for a second after an append was refused, and as long as the limit is reached). */

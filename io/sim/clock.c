@@ -77,11 +77,11 @@ static void work_run(struct event *e)
     mem_free(w);
 }
 
-void io_work(struct io *io, struct io_req *req, struct op *op, void (*run)(void *arg), void *arg)
+void io_work(struct io *io, struct io_req *req, struct op *op, void (*work)(void *arg), void *arg)
 {
     struct event *e = event_request(io, req, op, sim_latency(io->sim, io->sim->faults.mail_ns_max));
     struct work *w = mem_zalloc(sizeof *w); /* the node's: a kill frees it */
-    *w = (struct work){ run, arg };
+    *w = (struct work){ work, arg };
     e->object = w;
     e->fire = work_run;
 }

@@ -33,7 +33,7 @@ static void mail_arrive(struct event *e)
 {
     struct io *io = e->io;
     struct io_mail *m = way_take(e->object);
-    sim_mix(io->sim, (uint64_t)(m->from * SIM_SHARDS_MAX + m->to));
+    sim_mix(io->sim, (uint64_t)m->from * SIM_SHARDS_MAX + (uint64_t)m->to);
     if (!m->is_home) {
         m->there(io, m);
         return;

@@ -227,7 +227,7 @@ void io_send(struct io *io, struct io_req *req, struct op *op, struct io_socket 
     ensure(s->io == io && s->is_open);
     io->counts.sends++;
     s->sent = 0;
-    wait_begin(&s->send, req, op, (void *)(uintptr_t)from, n);
+    wait_begin(&s->send, req, op, (void *)from, n);
     socket_serve_send(s);
 }
 

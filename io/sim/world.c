@@ -124,7 +124,7 @@ static void trace_move(struct ops *ops, const struct op *op, const char *from, c
     struct sim *s = io->sim;
     (void)op;
     sim_mix(s, s->now_ns);
-    sim_mix(s, (uint64_t)(io->node->index * SIM_SHARDS_MAX + io->self));
+    sim_mix(s, (uint64_t)io->node->index * SIM_SHARDS_MAX + (uint64_t)io->self);
     sim_mix_bytes(s, bytes_text(from));
     sim_mix_bytes(s, bytes_text(to));
 }
@@ -186,20 +186,17 @@ static void counts_add(struct io_counts *to, const struct io_counts *c)
     to->read_bytes += c->read_bytes, to->write_bytes += c->write_bytes;
 }
 
-/* What was to happen to the node will not happen; a write under way may still reach the disk. */
-static void node_drop_events(struct sim_node *n)
+/* What was to happen to the shard will not happen; a write under way may still reach the disk. */
+static void shard_drop_events(struct io *io)
 {
-    for (int i = 0; i < n->shards_count; i++) {
-        struct io *io = &n->shards[i];
-        list_each(l, &io->events)
-        {
-            struct event *e = owner_of(l, struct event, of_io);
-            if (e->is_at_kill) {
-                e->err = ERR_STOPPED;
-                e->fire(e);
-            }
-            event_drop(e);
+    list_each(l, &io->events)
+    {
+        struct event *e = owner_of(l, struct event, of_io);
+        if (e->is_at_kill) {
+            e->err = ERR_STOPPED;
+            e->fire(e);
         }
+        event_drop(e);
     }
 }
 
@@ -207,7 +204,8 @@ static void node_end(struct sim_node *n, bool is_sudden)
 {
     n->is_alive = false;
     n->handles_left = is_sudden ? 0 : n->handles;
-    node_drop_events(n);
+    for (int i = 0; i < n->shards_count; i++)
+        shard_drop_events(&n->shards[i]);
     net_close_all(n, is_sudden);
     file_close_all(n);
     for (int i = 0; i < n->shards_count; i++)

@@ -76,3 +76,35 @@ static inline bool sample_row_equal(const struct row *a, const struct row *b)
             return false;
     return true;
 }
+
+/* An own, slow statement of the rules: of all that was ever written, one winner per column. */
+static inline void sample_merge(struct arena *arena, uint32_t first, size_t columns,
+                                const struct row *rows, size_t count, struct deletion shadow,
+                                struct row *out)
+{
+    struct deletion own = deletion_none();
+    *out = rows[0];
+    out->liveness = (struct liveness){ TIMESTAMP_NONE, 0, 0 };
+    out->cells = arena_array(arena, struct cell, columns);
+    out->cells_count = 0;
+    for (size_t i = 0; i < count; i++) {
+        own = deletion_newer(own, rows[i].deletion);
+        out->liveness = liveness_newer(out->liveness, rows[i].liveness);
+    }
+    struct deletion all = deletion_newer(own, shadow);
+    bool says_more = own.timestamp > shadow.timestamp ||
+                     (own.timestamp == shadow.timestamp && own.seconds > shadow.seconds);
+    out->deletion = says_more ? own : deletion_none();
+    if (out->liveness.timestamp <= all.timestamp)
+        out->liveness = (struct liveness){ TIMESTAMP_NONE, 0, 0 };
+    for (uint32_t column = first; column < first + columns; column++) {
+        const struct cell *best = NULL;
+        for (size_t i = 0; i < count; i++) {
+            const struct cell *cell = row_cell(&rows[i], column);
+            if (cell && (!best || cell_compare(cell, best) > 0))
+                best = cell;
+        }
+        if (best && best->timestamp > all.timestamp)
+            out->cells[out->cells_count++] = *best;
+    }
+}

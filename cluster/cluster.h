@@ -45,7 +45,7 @@ enum verb {
 struct cluster;
 struct cluster_request;
 
-struct cluster_options {
+struct cluster_options { /* what it points to lives until the cluster is closed */
     const char *cluster_name;
     const char *metadata_folder;              /* of the node: metadata log and identity */
     struct io_addr listen, broadcast, native; /* between nodes; as others reach it; for clients */
@@ -101,6 +101,7 @@ struct cluster_call {    /* a leaf: embed it in the op that waits */
     struct list link; /* for the implementation */
     uint64_t id, deadline_ns;
     unsigned node;
+    enum err failed; /* for the implementation */
     void *impl;
 };
 /* Sends a request on this shard's lane to that node (to itself is a mistake).  `token_shard`: a

@@ -10,7 +10,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cluster/liveness.h"
 
-static struct life *life_of(struct liveness *l, unsigned node)
+static struct life *life_of(struct liveness_table *l, unsigned node)
 {
     ensure(node >= 1 && node <= NODES_MAX);
     return &l->nodes[node - 1];
@@ -41,8 +41,8 @@ static enum liveness_change life_reset(struct life *life, bool is_connected, uin
     return life_set(life, false);
 }
 
-enum liveness_change liveness_step(struct liveness *l, unsigned node, enum liveness_event event,
-                                   uint64_t now_ns)
+enum liveness_change liveness_step(struct liveness_table *l, unsigned node,
+                                   enum liveness_event event, uint64_t now_ns)
 {
     struct life *life = life_of(l, node);
     enum liveness_change change = LIVENESS_SAME;
@@ -68,13 +68,13 @@ enum liveness_change liveness_step(struct liveness *l, unsigned node, enum liven
     return change;
 }
 
-bool liveness_is_up(const struct liveness *l, unsigned node)
+bool liveness_is_up(const struct liveness_table *l, unsigned node)
 {
     ensure(node >= 1 && node <= NODES_MAX);
     return l->nodes[node - 1].is_up;
 }
 
-uint64_t liveness_next_ns(const struct liveness *l, unsigned node)
+uint64_t liveness_next_ns(const struct liveness_table *l, unsigned node)
 {
     ensure(node >= 1 && node <= NODES_MAX);
     const struct life *life = &l->nodes[node - 1];

@@ -16,7 +16,7 @@ struct life {
     unsigned answers;     /* in a row since the connection stands */
     uint64_t answered_ns; /* when the last one came, or when the connection stood */
 };
-struct liveness {
+struct liveness_table {
     uint64_t timeout_ns;
     struct life nodes[NODES_MAX]; /* [number - 1] */
 };
@@ -30,8 +30,8 @@ enum liveness_event {
 enum liveness_change { LIVENESS_SAME, LIVENESS_UP, LIVENESS_DOWN };
 
 /* One step for one node; says whether it went up or down. */
-enum liveness_change liveness_step(struct liveness *, unsigned node, enum liveness_event,
+enum liveness_change liveness_step(struct liveness_table *, unsigned node, enum liveness_event,
                                    uint64_t now_ns);
-bool liveness_is_up(const struct liveness *, unsigned node);
+bool liveness_is_up(const struct liveness_table *, unsigned node);
 /* When a tick may next change something for the node; UINT64_MAX: never without another event. */
-uint64_t liveness_next_ns(const struct liveness *, unsigned node);
+uint64_t liveness_next_ns(const struct liveness_table *, unsigned node);

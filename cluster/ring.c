@@ -243,3 +243,11 @@ void ring_replicas(const struct ring *ring, const struct keyspace *ks, unsigned 
     else
         topology_replicas(ring, ks, place, out);
 }
+
+unsigned ring_number(const struct ring *ring, const struct uuid *host_id)
+{
+    for (size_t i = 0; i < ring->nodes_count; i++)
+        if (uuid_equal(&ring->nodes[i].host_id, host_id))
+            return (unsigned)i + 1;
+    return 0;
+}

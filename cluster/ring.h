@@ -41,6 +41,9 @@ void ring_make_tokens(size_t nodes_count, unsigned tokens_each, struct ring_toke
 /* Share of the ring that a node owns first-hand: 0..1. */
 double ring_ownership(const struct ring *, unsigned node);
 
+/* The number of the node with that host id; 0 when it is no member. */
+unsigned ring_number(const struct ring *, const struct uuid *host_id);
+
 struct replicas {
     size_t count;
     unsigned nodes[REPLICAS_MAX]; /* in ring order: the owner first */

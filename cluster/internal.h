@@ -1,0 +1,248 @@
+/* internal.h - what the files of cluster/ know of each other.  Nobody else includes it.
+ *
+ *     cluster.c   opening, closing, answers about the ring     one struct cluster a shard
+ *     share.c     shard 0 tells the other shards               posts
+ *     post.c      mail that waits for room
+ *     lane.c      one way to one node: dialling, credits       conn while it stands
+ *     conn.c      bytes to frames and back on one socket
+ *     accept.c    listening, greeting who comes                shard 0
+ *     calls.c     requests of ours and their deadlines
+ *     request.c   requests of others
+ *     system.c    the cluster's own verbs                      shard 0
+ *     pings.c     liveness's events from pings                 shard 0
+ *     seeds.c, birth.c, metadata.c, vote.c, learn.c, propose.c, fetch.c: the metadata log, shard 0
+ */
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include "cluster/birth.h"
+#include "cluster/cluster.h"
+#include "cluster/frame.h"
+#include "cluster/hello.h"
+#include "cluster/liveness.h"
+#include "cluster/metadata.h"
+#include "io/log.h"
+
+/* ---- post.c: mail to another shard of this node ---- */
+/* The clusters of a node's shards.  Each shard touches its own place only; the others pass the
+ * board on in their mail.  It belongs to shard 0's cluster, which closes last. */
+struct board {
+    int shards_count;
+    struct cluster *shards[];
+};
+struct post {
+    struct io_mail mail;
+    struct list link;
+    struct cluster *from;
+    struct board *board;
+    int shard;
+    bool is_refused;                                /* nobody was there */
+    void (*there)(struct cluster *, struct post *); /* a note and a wake; then post_home */
+    void (*home)(struct cluster *, struct post *);
+};
+struct posts {
+    struct op op;
+    struct list waiting; /* for room */
+    struct io_req nap;
+    unsigned out_count; /* posted or waiting, and not home */
+};
+void posts_start(struct cluster *);
+/* Fill there and home before.  Never runs either inside this call. */
+void post_send(struct cluster *, struct post *, int shard);
+static inline void post_home(struct cluster *at, struct post *);
+
+/* ---- conn.c: an open socket that has been greeted ---- */
+struct lane_out;
+struct conn {
+    struct op op;
+    struct cluster *c;
+    struct list link;
+    struct io_socket *socket;
+    struct io_req recv, send;
+    struct lane_out *out_lane; /* dialled by us; NULL: by the other side */
+    unsigned node;             /* 0: not a member (birth) */
+    enum lane lane;
+    uint8_t *in;
+    size_t in_size, in_room;
+    struct buf out, sending;
+    unsigned unanswered; /* requests that came and were not answered yet */
+    bool is_broken, is_open, is_reading;
+};
+struct conn *conn_start(struct cluster *, struct op *parent, struct io_socket *taken);
+/* Appends a frame to what is sent at the end of this turn. */
+void conn_send(struct conn *, const struct frame *, struct bytes body);
+
+/* ---- lane.c ---- */
+struct slot {
+    struct cluster_call *call; /* NULL: free */
+    uint32_t generation;
+    uint32_t next_free;
+    size_t bytes;
+};
+struct parked;
+struct lane_out {
+    struct op op;
+    struct cluster *c;
+    enum lane lane;
+    unsigned node;       /* 0: a seed before birth */
+    const char *seed;    /* host or host:port of it */
+    struct io_addr addr; /* being dialled, or dialled */
+    struct conn *conn;   /* while it stands */
+    struct io_socket *socket;
+    struct io_req wait, timer;
+    uint8_t greeting[HELLO_BYTES_MAX];
+    size_t greeting_size;
+    struct buf out;
+    struct slot *slots;
+    unsigned slots_count, free_slot, in_flight;
+    struct list parked; /* calls that wait for a connection or a credit */
+    size_t bytes;       /* of bodies in flight and parked */
+    uint64_t back_off_ns;
+    unsigned attempts;
+    bool is_self;       /* the seed is this node */
+    bool is_hasty;      /* do not wait for the back-off */
+    struct hello heard; /* the other side's */
+};
+struct lane_out *lane_open(struct cluster *, enum lane, unsigned node, const char *seed);
+/* Sends or parks; false: no room. */
+bool lane_call(struct lane_out *, struct cluster_call *, const struct cluster_message *);
+/* The call is over (deadline, cancelled): its place is free, a late answer finds nothing. */
+void lane_forget(struct lane_out *, struct cluster_call *);
+void lane_answered(struct lane_out *, const struct frame *);
+/* Dial at once: the other side has shown itself. */
+void lane_hasten(struct lane_out *);
+void lane_fail_all(struct lane_out *, enum err);
+
+/* ---- calls.c ---- */
+struct calls {
+    struct op op;
+    struct list running, over; /* over: end with call->failed in the op's next step */
+    struct io_req timer;
+    uint64_t soonest_ns, timer_ns;
+};
+void calls_start(struct cluster *);
+void calls_begin(struct cluster *, struct cluster_call *, struct op *,
+                 const struct cluster_message *, struct lane_out *);
+void call_over(struct cluster *, struct cluster_call *, enum err);
+
+/* ---- request.c ---- */
+struct request {
+    struct cluster_request pub;
+    struct post post; /* when it is another shard's */
+    struct cluster *home;
+    struct conn *conn;
+    uint64_t id;
+    bool is_passed;
+    enum err err;
+    struct bytes answer;
+    struct list link;
+};
+void request_arrived(struct conn *, const struct frame *);
+/* Hands those that waited for an epoch on, as far as it has come; the rest fails after a fetch. */
+void requests_look(struct cluster *);
+void requests_deinit(struct cluster *);
+
+/* ---- share.c ---- */
+struct share { /* shard 0: one a shard */
+    struct post post;
+    bool is_busy, is_registered;
+    uint64_t dirty; /* nodes whose news the shard has not heard */
+    struct node nodes[NODES_MAX];
+    size_t count;
+};
+void shares_start(struct cluster *);
+void shares_note(struct cluster *, unsigned node); /* something about it has changed */
+struct entry_share;                                /* one entry on its way to one shard */
+/* Posts an entry to all other shards; *left counts down to 0, then the op is woken. */
+void shares_entry(struct cluster *, struct op *, uint64_t epoch, unsigned *left);
+void share_register(struct cluster *, struct io_req *, struct op *); /* another shard */
+void share_leave(struct cluster *, struct io_req *, struct op *);
+bool shares_are_left(const struct cluster *); /* shard 0: by all others */
+/* The next entry becomes part of this shard's log. */
+void cluster_apply(struct cluster *, uint64_t epoch, struct bytes value);
+/* A node's up, address or version, as this shard knows it from now on. */
+void cluster_set_node(struct cluster *, const struct node *);
+
+/* ---- the metadata log (shard 0) ---- */
+struct vote { /* in and out of one step of this node's acceptor */
+    uint64_t epoch;
+    struct ballot ballot;
+    bool is_accept;
+    struct bytes value;  /* in: to accept; borrowed until the end */
+    struct arena *arena; /* for the answer's value */
+    struct paxos_answer answer;
+};
+/* OK: see the answer (yes or no, durable); ERR_EXISTS: that epoch is decided; ERR_BEHIND: this node
+ * lacks the epoch before it; or the journal's error. */
+void vote_start(struct cluster *, struct io_req *, struct op *, struct vote *);
+/* Writes a decided entry, and applies it on every shard; OK also when it is there already.
+ * ERR_BEHIND: not the next one. */
+void learn_start(struct cluster *, struct io_req *, struct op *, uint64_t epoch,
+                 struct bytes value);
+/* Proposes; `deadline_ns` and report as cluster_append. */
+void propose_start(struct cluster *, struct io_req *, struct op *, uint64_t epoch,
+                   struct bytes value, uint64_t deadline_ns, struct report *);
+void finisher_start(struct cluster *);
+/* Fetches entries from `node` until `epoch` is applied on every shard; shard 0. */
+void fetch_start(struct cluster *, struct io_req *, struct op *, uint64_t epoch, unsigned node,
+                 uint64_t deadline_ns);
+void fetch_lagging(struct cluster *, unsigned node, uint64_t epoch); /* if none is under way */
+void address_learn(struct cluster *, const struct hello *); /* of a member; durable, shared */
+
+/* ---- system.c, pings.c, seeds.c, accept.c (shard 0) ---- */
+void system_request(struct cluster *, struct request *);
+void pings_start(struct cluster *);
+void pings_event(struct cluster *, unsigned node, enum liveness_event);
+/* Talks to the seeds until this node is a member of a born cluster. */
+void seeds_start(struct cluster *, struct io_req *, struct op *);
+void seeds_state(struct cluster *, struct buf *out);           /* the answer to BIRTH */
+struct io_addr seeds_numeric(const char *text, uint16_t port); /* family 0: a name */
+uint16_t seeds_host(const char *text, uint16_t port, char *host, size_t room);
+enum err accept_listen(struct cluster *);
+void accept_start(struct cluster *);
+void hello_make(const struct cluster *, enum lane, struct hello *out);
+/* Why the hello's sender may not use the lane. */
+enum refusal hello_judge(const struct cluster *, const struct hello *);
+struct pinger;
+struct seeds;
+
+struct cluster {
+    struct op op;
+    struct io *io;
+    struct cluster_options options;
+    struct board *board;
+    struct ring ring;
+    struct uuid host_id;
+    unsigned self;
+    uint64_t epoch;
+    bool is_open, is_closing, is_drained, is_ready;
+    struct io_req *open_req, *close_req, wait;
+    size_t rewritten; /* records of the state that stand in the new segment */
+    struct cluster **out;
+    struct report *failed;
+    enum err err;
+    struct cluster_counts counts;
+    struct posts posts;
+    struct calls calls;
+    struct list conns;
+    struct lane_out *lanes[NODES_MAX][LANE_COUNT];
+    struct list requests_free, requests_behind;
+    unsigned requests_free_count, requests_out;
+    unsigned passed_count;        /* of other shards' connections, being answered here */
+    bool is_behind, is_fetching;  /* an op runs for requests_behind; for a lagging ping */
+    bool is_registered, is_stale; /* another shard: shard 0's snapshot has come; is out of date */
+    /* shard 0 */
+    struct metadata *metadata;
+    struct journal_replay replay;
+    struct seeds *seeds; /* while it is being born */
+    struct io_listener *listener;
+    unsigned greetings;
+    struct liveness_table liveness;
+    struct pinger *pingers[NODES_MAX];
+    struct share *shares;  /* by shard */
+    struct list proposals; /* one at a time */
+    char waits_for[400];
+};
+
+static inline bool is_first(const struct cluster *c) { return io_self(c->io) == 0; }
+static inline void post_home(struct cluster *at, struct post *p) { io_post_home(at->io, &p->mail); }
+static inline uint64_t millis_ns(uint64_t ms) { return ms * 1000000; }

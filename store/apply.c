@@ -12,8 +12,7 @@
  *
  * The ops are pooled with their arenas: a warm apply takes nothing from the heap.
  *
- * A table may be dropped or truncated while its mutation waits for the log.  A drop answers "no
- * such table"; a truncation whose mark stands behind the mutation in the log takes it along.
+ * A table may be dropped while its mutation waits for the log: the answer is "no such table".
  */
 // SPDX-License-Identifier: Apache-2.0
 #include "base/mem.h"
@@ -132,13 +131,12 @@ static struct op_next apply_merge(struct op *op)
     if (a->log.busy)
         return op_wait(MERGE);
     if (a->log.err)
-        return apply_end(a, ERR_IO);
-    store_settle(s, &a->mutation.table, a->number);
+        return apply_end(a, store_log_error(a->log.err));
+    store_logged(s, a->number);
     struct memtable *m = store_memtable_for(s, &a->mutation.table);
     if (!m)
         return apply_end(a, ERR_NOT_FOUND);
-    if (m->cleared < a->number)
-        store_merge(s, m, &a->mutation);
+    store_merge(s, m, &a->mutation);
     return apply_end(a, OK);
 }
 

@@ -31,8 +31,9 @@ struct store {
     struct arena scratch;    /* of one merge */
     struct buf record;       /* of one append */
     struct list idle, busy;  /* struct apply: pooled; under way */
-    struct list truncates;   /* under way, in the order of their marks */
-    uint64_t number;         /* of the last append; the log has the same order */
+    struct list truncates;   /* under way */
+    uint64_t appended;       /* the number of the last append */
+    uint64_t logged;         /* of the last one that the log has completed with OK */
     uint64_t memory_bytes;   /* of all memtables */
     uint64_t reserved_bytes; /* for what has been admitted and is not merged yet */
     uint64_t wanted_bytes;   /* by the last apply that the budget refused */
@@ -48,16 +49,16 @@ struct memtable *store_memtable(const struct store *, const struct uuid *table);
 struct memtable *store_memtable_for(struct store *, const struct uuid *table);
 /* Merges, and keeps the memory's account. */
 void store_merge(struct store *, struct memtable *, const struct mutation *);
-void store_clear(struct store *, struct memtable *, uint64_t number);
 
 /* OK, or what an append would be answered with: the commit log is broken or full. */
 enum err store_log_state(const struct store *);
+/* What a journal's error means to the caller of a store: full is ERR_OVERLOADED, else ERR_IO. */
+enum err store_log_error(enum err);
 /* Appends kind and body as one record and numbers it. */
 uint64_t store_append(struct store *, struct io_req *, struct op *, enum record_kind,
                       struct bytes body);
-/* Carries out the truncations of the table whose marks stand before `number`: a later record is
- * durable, so they are. */
-void store_settle(struct store *, const struct uuid *table, uint64_t number);
+/* The record with this number is durable: so is every earlier one, and they had their turn. */
+void store_logged(struct store *, uint64_t number);
 
 /* Replays and opens the log; frees the store when it fails. */
 void opening_start(struct store *, struct io_req *, struct op *, struct store **out,

@@ -37,15 +37,6 @@ uint64_t memtable_bytes(const struct memtable *m)
     return m->slab.taken_bytes - uncut;
 }
 
-void memtable_clear(struct memtable *m, uint64_t number)
-{
-    ensure(number > m->cleared);
-    slab_deinit(&m->slab);
-    slab_init(&m->slab);
-    btree_init(&m->partitions, &m->slab);
-    m->cleared = number;
-}
-
 /* ---- partitions ---- */
 
 int64_t partition_token(const struct partition *p)

@@ -22,7 +22,6 @@ struct memtable {
     struct uuid table;
     struct slab slab;
     struct btree partitions; /* by place */
-    uint64_t cleared;        /* the number of the last truncation that has been carried out */
 };
 
 void memtable_init(struct memtable *, const struct uuid *table);
@@ -30,8 +29,6 @@ void memtable_deinit(struct memtable *);
 /* What it takes of the budget: all that its slab has taken from the heap, but for the part of the
  * current chunk that no piece has been cut from yet. */
 uint64_t memtable_bytes(const struct memtable *);
-/* Forgets all rows; `number` orders it among the store's appends. */
-void memtable_clear(struct memtable *, uint64_t number);
 
 /* Merges the mutation in; nothing of it stays borrowed.  `scratch` is reset now and then. */
 void memtable_apply(struct memtable *, const struct mutation *, struct arena *scratch);

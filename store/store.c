@@ -141,13 +141,6 @@ void store_merge(struct store *s, struct memtable *m, const struct mutation *mut
     s->memory_bytes = s->memory_bytes - before + memtable_bytes(m);
 }
 
-void store_clear(struct store *s, struct memtable *m, uint64_t number)
-{
-    ensure(s->memory_bytes >= memtable_bytes(m));
-    s->memory_bytes -= memtable_bytes(m);
-    memtable_clear(m, number);
-}
-
 void store_drop(struct store *s, const struct uuid *table)
 {
     struct memtable *m = map_remove(&s->memtables, bytes_of(table->b, sizeof table->b));
@@ -161,12 +154,16 @@ void store_drop(struct store *s, const struct uuid *table)
 
 /* ---- the commit log ---- */
 
+enum err store_log_error(enum err e)
+{
+    ensure(e != OK);
+    return e == ERR_NO_SPACE ? ERR_OVERLOADED : ERR_IO;
+}
+
 enum err store_log_state(const struct store *s)
 {
     enum err e = journal_state(s->journal);
-    if (e == OK)
-        return OK;
-    return e == ERR_NO_SPACE ? ERR_OVERLOADED : ERR_IO;
+    return e == OK ? OK : store_log_error(e);
 }
 
 uint64_t store_append(struct store *s, struct io_req *req, struct op *op, enum record_kind kind,
@@ -178,7 +175,13 @@ uint64_t store_append(struct store *s, struct io_req *req, struct op *op, enum r
     buf_put_u8(&s->record, (uint8_t)kind);
     buf_put_bytes(&s->record, body);
     journal_append(s->journal, req, op, buf_bytes(&s->record));
-    return ++s->number;
+    return ++s->appended;
+}
+
+void store_logged(struct store *s, uint64_t number)
+{
+    ensure(number > s->logged && number <= s->appended);
+    s->logged = number;
 }
 
 /* ---- what it knows of itself ---- */

@@ -2,9 +2,9 @@
  *
  *     mark ──> clear ──> ended
  *
- * Reads see the rows until the mark is durable, and nothing after.  What stands behind the mark in
- * the log stays.  A record behind the mark may get its turn first, since one sync covers both: it
- * then carries the truncation out before it is merged (store_settle).
+ * Reads see the rows until the mark is durable, and nothing after.  The log completes its appends
+ * in their order and ops run in the order of their wakes: so when the mark's turn comes, all that
+ * stands before it has been merged, and what stands behind it has not; store_logged makes sure.
  *
  * The mark also names how far the other shards' folders hold records of ours: those of earlier
  * lives of the node, which may have had another shard count.  What other shards write in this life
@@ -23,7 +23,7 @@ struct truncate {
     struct io_req log;
     struct io_req *done;
     struct uuid table;
-    uint64_t number; /* of the mark; 0 before */
+    uint64_t number; /* of the mark */
 };
 
 static struct op_next truncate_mark(struct op *);
@@ -75,33 +75,16 @@ static struct op_next truncate_mark(struct op *op)
     return op_wait(CLEAR);
 }
 
-/* Later truncations of the same table may have been carried out already. */
-static void truncate_carry_out(struct truncate *t)
-{
-    struct memtable *m = store_memtable_for(t->store, &t->table);
-    if (m && m->cleared < t->number)
-        store_clear(t->store, m, t->number);
-}
-
 static struct op_next truncate_clear(struct op *op)
 {
     struct truncate *t = truncate_of(op);
     if (t->log.busy)
         return op_wait(CLEAR);
     if (t->log.err)
-        return truncate_end(t, ERR_IO);
-    truncate_carry_out(t);
+        return truncate_end(t, store_log_error(t->log.err));
+    store_logged(t->store, t->number);
+    store_drop(t->store, &t->table);
     return truncate_end(t, OK);
-}
-
-void store_settle(struct store *s, const struct uuid *table, uint64_t number)
-{
-    list_each(l, &s->truncates)
-    {
-        struct truncate *t = owner_of(l, struct truncate, link);
-        if (t->number && t->number < number && uuid_equal(&t->table, table))
-            truncate_carry_out(t);
-    }
 }
 
 static void truncate_release(struct op *op)

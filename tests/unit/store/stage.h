@@ -14,8 +14,7 @@ struct stage {
     struct store_options options;
     struct store *store;
     struct report failed;
-    struct op op;            /* what requests hold */
-    bool turns_are_reversed; /* ops that are ready at once run in the wrong order */
+    struct op op; /* what requests hold */
 };
 
 static inline struct op_next stage_idle(struct op *op)
@@ -43,25 +42,10 @@ static inline void stage_init(struct stage *s, uint64_t seed)
     op_start(&s->op, io_ops(s->io), NULL, stage_states, NULL);
 }
 
-static inline void list_reverse(struct list *head)
-{
-    struct list *last = head->prev;
-    list_each(l, head)
-    {
-        if (l == last)
-            break;
-        list_remove(l);
-        list_add(last->next, l);
-    }
-}
-
 static inline enum err stage_wait(struct stage *s, struct io_req *req)
 {
-    while (req->busy) {
+    while (req->busy)
         ensure(sim_step(s->sim));
-        if (s->turns_are_reversed)
-            list_reverse(&io_ops(s->io)->ready);
-    }
     return req->err;
 }
 

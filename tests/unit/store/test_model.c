@@ -110,7 +110,6 @@ static void world_init(struct world *w, uint64_t seed)
     w->stage.options.commitlog_mode = seed % 3 == 0   ? JOURNAL_GROUP
                                       : seed % 3 == 1 ? JOURNAL_BATCH
                                                       : JOURNAL_PERIODIC;
-    w->stage.turns_are_reversed = seed % 2;
     w->stage.options.commitlog_period_ns = 1000000;
     ck_assert_int_eq(stage_open(&w->stage), OK);
 }

@@ -2,7 +2,8 @@
  *
  *     journal_open.c     look at the folder, make the first segment, start the writer
  *     journal_segment.c  make a segment: create, allocate, sync the folder
- *     journal_write.c    append; the writer op: head, run, sync, rotate, close
+ *     journal_append.c   batches; append, state
+ *     journal_write.c    the writer op: head, run, sync, rotate, close
  *     journal_forget.c   remove old segments
  */
 // SPDX-License-Identifier: Apache-2.0
@@ -65,9 +66,14 @@ struct journal {
     char forget_path[JOURNAL_PATH_BYTES];
 };
 
-void segment_make(struct segment *, struct op *parent, struct journal *, uint64_t id);
+void journal_segment_make(struct segment *, struct op *parent, struct journal *, uint64_t id);
 /* Whether the limit allows one more. */
 bool journal_may_grow(const struct journal *);
 void journal_writer_start(struct journal *);
+struct batch *journal_batch_new(struct journal *);
+/* Completes all appends of a list; the batch that is written, which is then used again. */
+void journal_complete(struct journal *, struct list *waiting, enum err);
+void journal_writing_done(struct journal *, enum err);
+bool journal_was_refused(const struct journal *);
 void journal_free(struct journal *);
 void journal_forget_start(struct journal *);

@@ -125,7 +125,7 @@ static struct op_next next_size(struct opening *o)
         io_stat(j->io, &o->req, &o->op, o->path, &o->stat);
         return op_wait(SIZED);
     }
-    segment_make(&j->next, &o->op, j, o->highest + 1);
+    journal_segment_make(&j->next, &o->op, j, o->highest + 1);
     return op_wait(FIRST);
 }
 

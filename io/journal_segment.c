@@ -98,7 +98,7 @@ static const struct op_state states[] = {
 
 static void segment_release(struct op *op) { segment_of(op)->busy = false; }
 
-void segment_make(struct segment *s, struct op *parent, struct journal *j, uint64_t id)
+void journal_segment_make(struct segment *s, struct op *parent, struct journal *j, uint64_t id)
 {
     ensure(!s->busy && !s->file);
     s->journal = j;

@@ -1,4 +1,4 @@
-/* journal_write.c - appends, and the one op that writes: group commit.
+/* journal_write.c - the one op that writes a journal: group commit.
  *
  *     journal_append ──> filling ──> full ... ──> writing ──> file ──> sync ──> appends complete
  *
@@ -9,9 +9,7 @@
  *              ├──> rotate ──────────────────────┘ moves to the segment that was made ahead
  *              └──> quiet ──> closed ──> removed ──> ended       journal_close
  *
- * All appends that arrive while one sync runs share the next run.  The hot path copies the record
- * into the batch that is filling and links the request; nothing is allocated once the two or three
- * batches in rotation have grown.
+ * All appends that arrive while one sync runs share the next run.
  *
  * Invariants:
  *   1. At most one write or sync of this journal is under way.
@@ -25,140 +23,7 @@
  * A clean close ends with a run without records, so that all records before it are proven.
  */
 // SPDX-License-Identifier: Apache-2.0
-#include "base/mem.h"
 #include "io/journal_impl.h"
-
-enum { BATCH_BYTES_MAX = 1024 * 1024, SPARE_BATCHES_MAX = 3 };
-static const uint64_t FULL_NS = 1000000000; /* how long a refusal for space is believed */
-
-/* ---- batches ---- */
-
-static struct batch *batch_new(struct journal *j)
-{
-    struct batch *b = NULL;
-    if (list_empty(&j->spare)) {
-        b = mem_zalloc(sizeof *b);
-        list_init(&b->link);
-        list_init(&b->waiting);
-    } else {
-        b = owner_of(j->spare.next, struct batch, link);
-        list_remove(&b->link);
-        j->spare_count--;
-    }
-    buf_clear(&b->bytes);
-    buf_take(&b->bytes, JOURNAL_MARK_BYTES);
-    b->records = 0;
-    return b;
-}
-
-static void batch_free(struct batch *b)
-{
-    ensure(list_empty(&b->waiting));
-    buf_deinit(&b->bytes);
-    mem_free(b);
-}
-
-static void batch_recycle(struct journal *j, struct batch *b)
-{
-    if (j->spare_count == SPARE_BATCHES_MAX) {
-        batch_free(b);
-        return;
-    }
-    list_add(&j->spare, &b->link);
-    j->spare_count++;
-}
-
-static size_t batch_bytes_max(const struct journal *j)
-{
-    return (size_t)u64_min(BATCH_BYTES_MAX, j->options.segment_bytes / 2);
-}
-
-static bool batch_has_room(const struct journal *j, const struct batch *b, size_t more)
-{
-    if (b->records == 0)
-        return true;
-    if (j->options.mode == JOURNAL_BATCH)
-        return false;
-    return b->bytes.size + more <= batch_bytes_max(j);
-}
-
-/* Completes all appends of a list. */
-static void complete(struct journal *j, struct list *waiting, enum err err)
-{
-    while (!list_empty(waiting)) {
-        struct io_req *req = owner_of(waiting->next, struct io_req, link);
-        list_remove(&req->link);
-        req->size = (size_t)j->end.segment;
-        io_req_end(req, err);
-    }
-}
-
-static void writing_done(struct journal *j, enum err err)
-{
-    struct batch *b = j->writing;
-    j->writing = NULL;
-    complete(j, &b->waiting, err);
-    batch_recycle(j, b);
-}
-
-/* ---- appending ---- */
-
-static void writer_wake(struct journal *j)
-{
-    if (j->is_idle)
-        op_wake(&j->writer);
-}
-
-void journal_append(struct journal *j, struct io_req *req, struct op *op, struct bytes record)
-{
-    ensure(record.size > 0 && record.size <= j->options.segment_bytes / 2);
-    ensure(!j->is_closing);
-    io_req_begin(req, op);
-    writer_wake(j);
-    if (j->broken) {
-        list_add(&j->refused, &req->link);
-        return;
-    }
-    if (j->filling && !batch_has_room(j, j->filling, JOURNAL_HEAD_BYTES + record.size)) {
-        list_add(&j->full, &j->filling->link);
-        j->filling = NULL;
-    }
-    if (!j->filling)
-        j->filling = batch_new(j);
-    struct batch *b = j->filling;
-    uint8_t *at = buf_take(&b->bytes, JOURNAL_HEAD_BYTES + record.size);
-    put_be32(at, (uint32_t)record.size); /* its checksum comes when its place is known */
-    memcpy(at + JOURNAL_HEAD_BYTES, record.data, record.size);
-    b->records++;
-    list_add(&b->waiting, &req->link);
-    j->counts.appends++;
-    j->counts.bytes += record.size;
-}
-
-enum err journal_state(const struct journal *j)
-{
-    if (j->broken)
-        return j->broken;
-    if (j->full_ns == 0)
-        return OK;
-    bool is_believed = io_now(j->io) - j->full_ns < FULL_NS;
-    return is_believed || !journal_may_grow(j) ? ERR_NO_SPACE : OK;
-}
-
-const struct journal_counts *journal_counts(const struct journal *j) { return &j->counts; }
-
-void journal_close(struct journal **journal, struct io_req *req, struct op *op)
-{
-    struct journal *j = *journal;
-    ensure(!j->is_closing);
-    *journal = NULL;
-    io_req_begin(req, op);
-    j->is_closing = true;
-    j->closing = req;
-    writer_wake(j);
-}
-
-/* ---- the writer ---- */
 
 enum { IDLE, ROTATE, MADE, HEAD, RUN, SYNC, QUIET, CLOSED, UNUSED, REMOVED };
 
@@ -170,7 +35,7 @@ static void journal_break(struct journal *j, enum err cause)
     if (!j->broken)
         j->broken = cause;
     if (j->writing)
-        writing_done(j, j->broken);
+        journal_writing_done(j, j->broken);
 }
 
 static struct batch *batch_take(struct journal *j)
@@ -189,9 +54,9 @@ static struct batch *batch_take(struct journal *j)
 /* Nothing can be written any more: everything that waits is told why. */
 static void fail_all(struct journal *j)
 {
-    complete(j, &j->refused, j->broken);
+    journal_complete(j, &j->refused, j->broken);
     while (j->writing || (j->writing = batch_take(j)))
-        writing_done(j, j->broken);
+        journal_writing_done(j, j->broken);
 }
 
 /* The records learn their place, and the run gets its mark. */
@@ -275,9 +140,8 @@ static void make_next(struct journal *j)
 {
     bool is_due = room_left(j) < j->options.segment_bytes / 2 && !j->is_closing;
     bool is_there = j->next.busy || j->next.file;
-    bool was_refused = j->full_ns && io_now(j->io) - j->full_ns < FULL_NS;
-    if (is_due && !is_there && !was_refused && journal_may_grow(j))
-        segment_make(&j->next, &j->writer, j, j->end.segment + 1);
+    if (is_due && !is_there && !journal_was_refused(j) && journal_may_grow(j))
+        journal_segment_make(&j->next, &j->writer, j, j->end.segment + 1);
 }
 
 static struct op_next writer_idle(struct op *op)
@@ -296,7 +160,7 @@ static struct op_next writer_idle(struct op *op)
     if (sync_is_due(j))
         return start_sync(j);
     if (!j->writing && j->is_closing && wants_proof(j))
-        j->writing = batch_new(j);
+        j->writing = journal_batch_new(j);
     if (j->writing)
         return start_writing(j);
     if (j->is_closing)
@@ -309,7 +173,7 @@ static struct op_next writer_idle(struct op *op)
 static struct op_next refuse_writing(struct journal *j)
 {
     j->full_ns = io_now(j->io) + (io_now(j->io) == 0);
-    writing_done(j, ERR_NO_SPACE);
+    journal_writing_done(j, ERR_NO_SPACE);
     return op_goto(IDLE);
 }
 
@@ -324,7 +188,7 @@ static struct op_next writer_rotate(struct op *op)
     if (!j->next.file) {
         if (!journal_may_grow(j))
             return refuse_writing(j);
-        segment_make(&j->next, op, j, j->end.segment + 1);
+        journal_segment_make(&j->next, op, j, j->end.segment + 1);
         return op_wait(MADE);
     }
     j->former = j->file;
@@ -377,7 +241,7 @@ static struct op_next writer_run(struct op *op)
     if (j->options.mode != JOURNAL_PERIODIC)
         return start_sync(j);
     j->is_unsynced = true;
-    writing_done(j, OK);
+    journal_writing_done(j, OK);
     return op_goto(IDLE);
 }
 
@@ -393,7 +257,7 @@ static struct op_next writer_sync(struct op *op)
     j->is_unsynced = false;
     j->proven = j->end;
     if (j->writing && j->options.mode != JOURNAL_PERIODIC)
-        writing_done(j, OK);
+        journal_writing_done(j, OK);
     return op_goto(IDLE);
 }
 
@@ -454,15 +318,6 @@ static const struct op_state states[] = {
     [UNUSED] = { "journal unused", writer_unused, TO(REMOVED) },
     [REMOVED] = { "journal removed", writer_removed, 0 },
 };
-
-void journal_free(struct journal *j)
-{
-    ensure(!j->writing && list_empty(&j->full) && list_empty(&j->refused));
-    list_each(l, &j->spare) batch_free(owner_of(l, struct batch, link));
-    if (j->filling)
-        batch_free(j->filling);
-    mem_free(j);
-}
 
 static void writer_release(struct op *op)
 {

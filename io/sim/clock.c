@@ -60,7 +60,7 @@ bool io_rare(struct io *io, const char *name)
 void io_sleep(struct io *io, struct io_req *req, struct op *op, uint64_t ns)
 {
     uint64_t far = UINT64_MAX / 4; /* for ever, without running over */
-    event_request(io, req, op, ns < far ? ns + (ns == 0) : far)->may_stop = true;
+    sim_event_request(io, req, op, ns < far ? ns + (ns == 0) : far)->may_stop = true;
 }
 
 /* ---- a pure function on a worker ---- */
@@ -79,7 +79,8 @@ static void work_run(struct event *e)
 
 void io_work(struct io *io, struct io_req *req, struct op *op, void (*work)(void *arg), void *arg)
 {
-    struct event *e = event_request(io, req, op, sim_latency(io->sim, io->sim->faults.mail_ns_max));
+    struct event *e =
+        sim_event_request(io, req, op, sim_latency(io->sim, io->sim->faults.mail_ns_max));
     struct work *w = mem_zalloc(sizeof *w); /* the node's: a kill frees it */
     *w = (struct work){ work, arg };
     e->object = w;
@@ -91,7 +92,7 @@ void io_work(struct io *io, struct io_req *req, struct op *op, void (*work)(void
 void io_signal(struct io *io, struct io_req *req, struct op *op)
 {
     ensure(io->self == 0);
-    wait_begin(&io->node->signal, req, op, NULL, 0);
+    sim_wait_begin(&io->node->signal, req, op, NULL, 0);
 }
 
 void sim_signal(struct sim *s, int node)
@@ -99,5 +100,5 @@ void sim_signal(struct sim *s, int node)
     ensure(sim_alive(s, node));
     struct sim_node *n = s->nodes[node];
     if (n->signal.req)
-        event_finish(&n->shards[0], wait_take(&n->signal), OK);
+        sim_event_finish(&n->shards[0], sim_wait_take(&n->signal), OK);
 }

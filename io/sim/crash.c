@@ -63,7 +63,7 @@ static void survivors(struct sim *s, struct sim_disk *d, enum sim_image image)
     }
 }
 
-void disk_crash(struct sim *s, struct sim_disk *d, enum sim_image image)
+void sim_disk_crash(struct sim *s, struct sim_disk *d, enum sim_image image)
 {
     uint64_t drawn = sim_below(s, 4);
     if (image == SIM_IMAGE_ANY)
@@ -75,7 +75,7 @@ void disk_crash(struct sim *s, struct sim_disk *d, enum sim_image image)
         struct inode *i = owner_of(l, struct inode, of_disk);
         d->used_bytes += i->kept.size - i->now.size;
         pages_copy(&i->now, &i->kept);
-        folder_copy(&i->names_now, &i->names_kept);
+        sim_folder_copy(&i->names_now, &i->names_kept);
         i->is_locked = false;
     }
     /* Now what is reachable has references of its own; what frees itself here is behind `l`. */

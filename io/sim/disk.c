@@ -119,8 +119,8 @@ void inode_unref(struct inode *i)
     list_remove(&i->of_disk);
     pages_deinit(&i->now);
     pages_deinit(&i->kept);
-    folder_deinit(&i->names_now);
-    folder_deinit(&i->names_kept);
+    sim_folder_deinit(&i->names_now);
+    sim_folder_deinit(&i->names_kept);
     mem_free(i);
 }
 
@@ -197,10 +197,10 @@ void unsynced_free(struct unsynced *u)
 static void name_apply(struct unsynced *u)
 {
     struct folder *from = u->from ? &u->from->names_kept : NULL;
-    if (from && folder_get(from, u->from_name) == u->inode)
-        folder_remove(from, u->from_name);
+    if (from && sim_folder_get(from, u->from_name) == u->inode)
+        sim_folder_remove(from, u->from_name);
     if (u->to)
-        folder_set(&u->to->names_kept, u->to_name, u->inode);
+        sim_folder_set(&u->to->names_kept, u->to_name, u->inode);
 }
 
 void unsynced_apply(struct unsynced *u)
@@ -225,7 +225,7 @@ void unsynced_apply(struct unsynced *u)
 
 /* ---- the disk ---- */
 
-void disk_init(struct sim_disk *d)
+void sim_disk_init(struct sim_disk *d)
 {
     *d = (struct sim_disk){ .size_bytes = (uint64_t)1 << 40 };
     list_init(&d->inodes);
@@ -234,7 +234,7 @@ void disk_init(struct sim_disk *d)
     inode_ref(d->root);
 }
 
-void disk_deinit(struct sim_disk *d)
+void sim_disk_deinit(struct sim_disk *d)
 {
     while (!list_empty(&d->unsynced))
         unsynced_free(owner_of(d->unsynced.next, struct unsynced, of_disk));

@@ -1,8 +1,8 @@
 /* event.c - what will happen: a heap of events by virtual time, then by sequence.
  *
- *     event_after ──> heap ──> event_next ──> fires ──> its request completes ──> free list
- *                       ^           │
- *                       └───────────┘ event_again: its shard is busy
+ *     sim_event_after ──> heap ──> sim_event_next ──> fires ──> its request completes ──> freed
+ *                          ^             │
+ *                          └─────────────┘ sim_event_again: its shard is busy
  *
  * An event belongs to a shard or to the world.  A dropped event stays in the heap, dead, and is
  * skipped when its time comes, so that dropping costs nothing.  A request that waits for another's
@@ -25,7 +25,7 @@ static struct event *event_new(struct sim *s)
     return e;
 }
 
-void event_free(struct sim *s, struct event *e)
+void sim_event_free(struct sim *s, struct event *e)
 {
     list_remove(&e->of_io);
     e->next_free = s->free_events;
@@ -35,14 +35,14 @@ void event_free(struct sim *s, struct event *e)
 static void event_push(struct sim *s, struct event *e, uint64_t at)
 {
     ensure(at >= s->now_ns);
-    struct sim_node *owner = owner_set(NULL);
+    struct sim_node *owner = sim_owner_set(NULL);
     e->at = at;
     e->seq = ++s->seq;
     heap_push(&s->events, e);
-    owner_set(owner);
+    sim_owner_set(owner);
 }
 
-struct event *event_after(struct sim *s, struct io *io, uint64_t ns)
+struct event *sim_event_after(struct sim *s, struct io *io, uint64_t ns)
 {
     struct event *e = event_new(s);
     list_init(&e->of_io);
@@ -53,25 +53,25 @@ struct event *event_after(struct sim *s, struct io *io, uint64_t ns)
     return e;
 }
 
-void event_again(struct sim *s, struct event *e, uint64_t at) { event_push(s, e, at); }
+void sim_event_again(struct sim *s, struct event *e, uint64_t at) { event_push(s, e, at); }
 
-void event_drop(struct event *e)
+void sim_event_drop(struct event *e)
 {
     e->is_dead = true;
     list_remove(&e->of_io);
 }
 
-struct event *event_next(struct sim *s)
+struct event *sim_event_next(struct sim *s)
 {
     struct event *e = heap_pop(&s->events);
     while (e && e->is_dead) {
-        event_free(s, e);
+        sim_event_free(s, e);
         e = heap_pop(&s->events);
     }
     return e;
 }
 
-void event_complete(struct event *e)
+void sim_event_complete(struct event *e)
 {
     struct io_req *req = e->req;
     if (e->fire)
@@ -88,27 +88,27 @@ void event_complete(struct event *e)
 
 static struct event *event_for(struct io *io, struct io_req *req, uint64_t ns)
 {
-    struct event *e = event_after(io->sim, io, ns);
+    struct event *e = sim_event_after(io->sim, io, ns);
     e->req = req;
     req->impl = e;
     req->key = KEY_EVENT;
     return e;
 }
 
-struct event *event_request(struct io *io, struct io_req *req, struct op *op, uint64_t ns)
+struct event *sim_event_request(struct io *io, struct io_req *req, struct op *op, uint64_t ns)
 {
     io_req_begin(req, op);
     return event_for(io, req, ns);
 }
 
-struct event *event_finish(struct io *io, struct io_req *req, enum err err)
+struct event *sim_event_finish(struct io *io, struct io_req *req, enum err err)
 {
     struct event *e = event_for(io, req, 1);
     e->err = err;
     return e;
 }
 
-void wait_begin(struct sim_wait *w, struct io_req *req, struct op *op, void *to, size_t n)
+void sim_wait_begin(struct sim_wait *w, struct io_req *req, struct op *op, void *to, size_t n)
 {
     ensure(!w->req); /* one at a time */
     io_req_begin(req, op);
@@ -119,7 +119,7 @@ void wait_begin(struct sim_wait *w, struct io_req *req, struct op *op, void *to,
     w->n = n;
 }
 
-struct io_req *wait_take(struct sim_wait *w)
+struct io_req *sim_wait_take(struct sim_wait *w)
 {
     struct io_req *req = w->req;
     ensure(req && req->busy);
@@ -132,8 +132,8 @@ static void cancel_event(struct io *io, struct io_req *req)
     struct event *e = req->impl;
     if (!e->may_stop)
         return; /* on its way to complete */
-    event_drop(e);
-    event_finish(io, req, ERR_STOPPED);
+    sim_event_drop(e);
+    sim_event_finish(io, req, ERR_STOPPED);
 }
 
 void io_cancel(struct io *io, struct io_req *req)
@@ -147,8 +147,8 @@ void io_cancel(struct io *io, struct io_req *req)
     ensure(req->key == KEY_WAIT);
     struct sim_wait *w = req->impl;
     ensure(w->req == req);
-    wait_take(w);
+    sim_wait_take(w);
     if (w->stop)
         w->stop(w);
-    event_finish(io, req, ERR_STOPPED);
+    sim_event_finish(io, req, ERR_STOPPED);
 }

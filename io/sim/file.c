@@ -29,10 +29,10 @@ static enum err draw_error(struct io *io)
     return sim_below(io->sim, 10000) < io->sim->faults.disk_error_pct ? ERR_IO : OK;
 }
 
-struct event *disk_request(struct io *io, struct io_req *req, struct op *op)
+struct event *sim_disk_request(struct io *io, struct io_req *req, struct op *op)
 {
     uint64_t ns = sim_latency(io->sim, io->sim->faults.disk_ns_max);
-    struct event *e = event_request(io, req, op, ns);
+    struct event *e = sim_event_request(io, req, op, ns);
     e->err = draw_error(io);
     return e;
 }
@@ -40,13 +40,13 @@ struct event *disk_request(struct io *io, struct io_req *req, struct op *op)
 static struct event *file_request(struct io *io, struct io_req *req, struct op *op,
                                   struct io_file *f)
 {
-    struct event *e = disk_request(io, req, op);
+    struct event *e = sim_disk_request(io, req, op);
     e->object = f;
     f->busy++;
     return e;
 }
 
-void disk_change_done(struct event *e)
+void sim_disk_change_done(struct event *e)
 {
     if (e->change)
         e->change->done = ++e->io->node->disk.seq;
@@ -74,7 +74,7 @@ static void handle_free(struct sim_node *n, struct io_file *f)
     n->handles--;
 }
 
-void file_close_all(struct sim_node *n)
+void sim_file_close_all(struct sim_node *n)
 {
     list_each(l, &n->files) handle_free(n, owner_of(l, struct io_file, link));
 }
@@ -95,7 +95,7 @@ static enum err open_place(struct place *p, enum io_open_how how, bool *is_new)
 static void open_done(struct event *e)
 {
     struct io_file **out = e->out;
-    disk_change_done(e);
+    sim_disk_change_done(e);
     if (e->err == OK)
         *out = e->object;
 }
@@ -103,8 +103,8 @@ static void open_done(struct event *e)
 static struct event *open_begin(struct io *io, struct io_req *req, struct op *op, const char *path,
                                 enum io_open_how how)
 {
-    struct event *e = disk_request(io, req, op);
-    struct place p = place_of(&io->node->disk, path);
+    struct event *e = sim_disk_request(io, req, op);
+    struct place p = sim_place_of(&io->node->disk, path);
     bool is_new = false;
     e->fire = open_done;
     if (e->err == OK)
@@ -112,7 +112,7 @@ static struct event *open_begin(struct io *io, struct io_req *req, struct op *op
     if (e->err != OK)
         return e;
     if (is_new)
-        e->change = place_add(&p, inode_new(&io->node->disk, false));
+        e->change = sim_place_add(&p, inode_new(&io->node->disk, false));
     struct io_file *f = handle_new(io, p.inode);
     f->is_append = how == IO_APPEND;
     f->is_writable = how != IO_READ;
@@ -149,7 +149,7 @@ void io_close(struct io *io, struct io_req *req, struct op *op, struct io_file *
     struct io_file *f = *taken;
     ensure(f && f->busy == 0);
     *taken = NULL;
-    struct event *e = disk_request(io, req, op);
+    struct event *e = sim_disk_request(io, req, op);
     e->object = f;
     e->fire = close_done;
 }
@@ -222,7 +222,7 @@ static void write_now(struct event *e)
 static void write_done(struct event *e)
 {
     struct io_file *f = e->object;
-    disk_change_done(e);
+    sim_disk_change_done(e);
     f->busy--;
 }
 

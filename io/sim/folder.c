@@ -42,7 +42,7 @@ static char *name_copy(const char *name)
     return copy;
 }
 
-struct inode *folder_get(const struct folder *f, const char *name)
+struct inode *sim_folder_get(const struct folder *f, const char *name)
 {
     size_t i = folder_find(f, name);
     return is_at(f, i, name) ? f->entries[i].inode : NULL;
@@ -59,7 +59,7 @@ static void folder_grow(struct folder *f)
     f->room = room;
 }
 
-void folder_set(struct folder *f, const char *name, struct inode *inode)
+void sim_folder_set(struct folder *f, const char *name, struct inode *inode)
 {
     size_t i = folder_find(f, name);
     inode_ref(inode);
@@ -76,7 +76,7 @@ void folder_set(struct folder *f, const char *name, struct inode *inode)
     f->count++;
 }
 
-void folder_remove(struct folder *f, const char *name)
+void sim_folder_remove(struct folder *f, const char *name)
 {
     size_t i = folder_find(f, name);
     ensure(is_at(f, i, name));
@@ -87,7 +87,7 @@ void folder_remove(struct folder *f, const char *name)
     inode_unref(gone.inode);
 }
 
-void folder_deinit(struct folder *f)
+void sim_folder_deinit(struct folder *f)
 {
     struct folder old = *f;
     *f = (struct folder){ 0 };
@@ -98,17 +98,17 @@ void folder_deinit(struct folder *f)
     mem_free(old.entries);
 }
 
-void folder_copy(struct folder *to, const struct folder *from)
+void sim_folder_copy(struct folder *to, const struct folder *from)
 {
-    folder_deinit(to);
+    sim_folder_deinit(to);
     for (size_t i = 0; i < from->count; i++)
-        folder_set(to, from->entries[i].name, from->entries[i].inode);
+        sim_folder_set(to, from->entries[i].name, from->entries[i].inode);
 }
 
 /* ---- paths ---- */
 
 /* The next name of a path into `name`; false at its end. */
-bool path_next(const char **path, char name[256])
+bool sim_path_next(const char **path, char name[256])
 {
     do {
         *path += strspn(*path, "/");
@@ -122,13 +122,13 @@ bool path_next(const char **path, char name[256])
     return name[0] != 0;
 }
 
-struct place place_of(struct sim_disk *d, const char *path)
+struct place sim_place_of(struct sim_disk *d, const char *path)
 {
     struct place p = { .inode = d->root };
     char name[256];
-    while (path_next(&path, name)) {
+    while (sim_path_next(&path, name)) {
         p.folder = p.inode && p.inode->is_folder ? p.inode : NULL;
-        p.inode = p.folder ? folder_get(&p.folder->names_now, name) : NULL;
+        p.inode = p.folder ? sim_folder_get(&p.folder->names_now, name) : NULL;
         memcpy(p.name, name, sizeof name);
     }
     return p;
@@ -157,51 +157,51 @@ static struct unsynced *change_new(struct inode *i)
     return u;
 }
 
-struct unsynced *place_add(struct place *p, struct inode *i)
+struct unsynced *sim_place_add(struct place *p, struct inode *i)
 {
     ensure(p->folder);
     struct unsynced *u = change_new(i);
     change_to(u, p);
-    folder_set(&p->folder->names_now, p->name, i);
+    sim_folder_set(&p->folder->names_now, p->name, i);
     p->inode = i;
     return u;
 }
 
-struct unsynced *place_remove(struct place *p)
+struct unsynced *sim_place_remove(struct place *p)
 {
     ensure(p->folder && p->inode);
     struct unsynced *u = change_new(p->inode);
     change_from(u, p);
-    folder_remove(&p->folder->names_now, p->name);
+    sim_folder_remove(&p->folder->names_now, p->name);
     return u;
 }
 
-struct unsynced *place_move(struct place *from, struct place *to)
+struct unsynced *sim_place_move(struct place *from, struct place *to)
 {
     ensure(from->folder && from->inode && to->folder);
     struct unsynced *u = change_new(from->inode);
     change_from(u, from);
     change_to(u, to);
-    folder_set(&to->folder->names_now, to->name, from->inode);
-    folder_remove(&from->folder->names_now, from->name);
+    sim_folder_set(&to->folder->names_now, to->name, from->inode);
+    sim_folder_remove(&from->folder->names_now, from->name);
     return u;
 }
 
 /* Makes the folders of a path that are missing; the last change, or NULL when all were there. */
-struct unsynced *path_make(struct sim_disk *d, const char *path)
+struct unsynced *sim_path_make(struct sim_disk *d, const char *path)
 {
     struct place p = { .inode = d->root };
     struct unsynced *last = NULL;
-    while (path_next(&path, p.name)) {
+    while (sim_path_next(&path, p.name)) {
         p.folder = p.inode;
         if (!p.folder->is_folder)
             return last;
-        p.inode = folder_get(&p.folder->names_now, p.name);
+        p.inode = sim_folder_get(&p.folder->names_now, p.name);
         if (p.inode)
             continue;
         if (last)
             last->done = ++d->seq;
-        last = place_add(&p, inode_new(d, true));
+        last = sim_place_add(&p, inode_new(d, true));
     }
     return last;
 }
@@ -226,7 +226,7 @@ static struct list *name_from(struct sim_disk *d, struct list *l)
 
 enum { TOUCHED_MAX = 16 };
 
-void folder_sync(struct inode *f, uint64_t upto)
+void sim_folder_sync(struct inode *f, uint64_t upto)
 {
     struct inode *folders[TOUCHED_MAX] = { f };
     struct sim_disk *d = f->disk;

@@ -54,7 +54,7 @@ static void way_put(struct io *io, int from, int to, struct io_mail *m)
         w->first = m;
     w->last = m;
     uint64_t ns = sim_latency(io->sim, io->sim->faults.mail_ns_max);
-    struct event *e = event_after(io->sim, &io->node->shards[to], ns);
+    struct event *e = sim_event_after(io->sim, &io->node->shards[to], ns);
     e->object = w;
     e->fire = mail_arrive;
 }

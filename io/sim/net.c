@@ -23,7 +23,7 @@
 
 enum { WINDOW_BYTES_MIN = 4096, WINDOW_BYTES = 256 * 1024 };
 
-struct io_socket *socket_other(struct io_socket *e)
+struct io_socket *sim_socket_other(struct io_socket *e)
 {
     struct connection *c = e->connection;
     return e == &c->end[0] ? &c->end[1] : &c->end[0];
@@ -85,8 +85,8 @@ static void end_init(struct io_socket *e, struct connection *c)
     list_init(&e->packets);
 }
 
-struct connection *connection_new(struct io *io, const struct io_addr *to,
-                                  const struct io_addr *from)
+struct connection *sim_connection_new(struct io *io, const struct io_addr *to,
+                                      const struct io_addr *from)
 {
     struct sim *s = io->sim;
     struct connection *c = sim_zalloc(sizeof *c);
@@ -129,7 +129,7 @@ static void connection_free(struct connection *c)
     mem_free(c);
 }
 
-void connection_check(struct connection *c)
+void sim_connection_check(struct connection *c)
 {
     bool is_over = !c->end[0].is_open && !c->end[1].is_open;
     if (is_over && c->events == 0)
@@ -148,15 +148,15 @@ static void packet_arrive(struct event *);
 static void arrival_after(struct io_socket *to, uint64_t ns)
 {
     struct connection *c = to->connection;
-    struct event *e = event_after(c->sim, NULL, ns);
+    struct event *e = sim_event_after(c->sim, NULL, ns);
     e->object = to;
     e->fire = packet_arrive;
     c->events++;
 }
 
-void packet_send(struct io_socket *from, enum packet_kind kind, const void *data, size_t n)
+void sim_packet_send(struct io_socket *from, enum packet_kind kind, const void *data, size_t n)
 {
-    struct io_socket *to = socket_other(from);
+    struct io_socket *to = sim_socket_other(from);
     struct sim *s = from->connection->sim;
     struct packet *p = sim_zalloc(sizeof *p + (kind == PACKET_DATA ? n : 0));
     p->kind = kind;
@@ -209,13 +209,13 @@ static void arrive_connect(struct io_socket *far)
     bool is_there = n && n->is_alive && node_at(n, &far->local) == n;
     struct io_listener *l = is_there ? listener_find(n, &far->local) : NULL;
     if (!l) {
-        packet_send(far, PACKET_REFUSED, NULL, 0);
+        sim_packet_send(far, PACKET_REFUSED, NULL, 0);
         return;
     }
     far->is_open = true;
     list_add(&l->queue, &far->link);
-    packet_send(far, PACKET_ACCEPTED, NULL, 0);
-    listener_serve(l);
+    sim_packet_send(far, PACKET_ACCEPTED, NULL, 0);
+    sim_listener_serve(l);
 }
 
 static void connect_done(struct event *e)
@@ -229,7 +229,8 @@ static void arrive_answer(struct io_socket *near, bool is_accepted)
     struct io *io = near->io;
     ensure(near->connect.req);
     struct io_socket **out = near->connect.to;
-    struct event *e = event_finish(io, wait_take(&near->connect), is_accepted ? OK : ERR_REFUSED);
+    struct event *e =
+        sim_event_finish(io, sim_wait_take(&near->connect), is_accepted ? OK : ERR_REFUSED);
     if (!is_accepted) {
         near->is_open = false;
         list_remove(&near->link);
@@ -244,8 +245,8 @@ static void arrive_answer(struct io_socket *near, bool is_accepted)
 static void arrive_reset(struct io_socket *to)
 {
     to->is_reset = true;
-    socket_serve_recv(to);
-    socket_serve_send(to);
+    sim_socket_serve_recv(to);
+    sim_socket_serve_send(to);
 }
 
 static void arrive(struct io_socket *to, const struct packet *p)
@@ -260,16 +261,16 @@ static void arrive(struct io_socket *to, const struct packet *p)
         break;
     case PACKET_DATA:
         buf_put(&to->in, p->data, p->size);
-        socket_serve_recv(to);
+        sim_socket_serve_recv(to);
         break;
     case PACKET_TAKEN:
         ensure(to->out_bytes >= p->size);
         to->out_bytes -= p->size;
-        socket_serve_send(to);
+        sim_socket_serve_send(to);
         break;
     case PACKET_END:
         to->has_ended = true;
-        socket_serve_recv(to);
+        sim_socket_serve_recv(to);
         break;
     case PACKET_RESET:
         arrive_reset(to);
@@ -281,8 +282,8 @@ static void arrive(struct io_socket *to, const struct packet *p)
 static void arrive_nowhere(struct io_socket *to, const struct packet *p)
 {
     bool is_said = p->kind == PACKET_DATA || p->kind == PACKET_ACCEPTED;
-    if (is_said && socket_other(to)->is_open)
-        packet_send(to, PACKET_RESET, NULL, 0);
+    if (is_said && sim_socket_other(to)->is_open)
+        sim_packet_send(to, PACKET_RESET, NULL, 0);
 }
 
 static bool chunk_resets(struct sim *s, const struct packet *p)
@@ -301,14 +302,14 @@ static void packet_arrive(struct event *e)
     c->events--;
     struct packet *p = packet_take(to);
     if (!p) {
-        connection_check(c);
+        sim_connection_check(c);
         return;
     }
     sim_mix(c->sim, p->kind);
     if (to->is_reset) {
         /* whatever follows a reset is nothing */
     } else if (chunk_resets(c->sim, p)) {
-        packet_send(to, PACKET_RESET, NULL, 0);
+        sim_packet_send(to, PACKET_RESET, NULL, 0);
         arrive_reset(to);
     } else if (to->is_open || p->kind == PACKET_CONNECT) {
         arrive(to, p);
@@ -316,7 +317,7 @@ static void packet_arrive(struct event *e)
         arrive_nowhere(to, p);
     }
     mem_free(p);
-    connection_check(c);
+    sim_connection_check(c);
 }
 
 /* ---- closing ---- */
@@ -334,10 +335,10 @@ static void packets_lose_some(struct io_socket *to)
     }
 }
 
-void socket_close(struct io_socket *e, bool is_sudden)
+void sim_socket_close(struct io_socket *e, bool is_sudden)
 {
     struct connection *c = e->connection;
-    struct io_socket *other = socket_other(e);
+    struct io_socket *other = sim_socket_other(e);
     ensure(e->is_open);
     bool is_unread = e->in.size > e->in_at;
     e->is_open = false;
@@ -348,13 +349,13 @@ void socket_close(struct io_socket *e, bool is_sudden)
         packets_lose_some(other);
     e->connect.req = e->recv.req = e->send.req = NULL;
     if (other->is_open || !list_empty(&other->packets))
-        packet_send(e, is_sudden || is_unread ? PACKET_RESET : PACKET_END, NULL, 0);
-    connection_check(c);
+        sim_packet_send(e, is_sudden || is_unread ? PACKET_RESET : PACKET_END, NULL, 0);
+    sim_connection_check(c);
 }
 
 static void sockets_close(struct list *sockets, bool is_sudden)
 {
-    list_each(l, sockets) socket_close(owner_of(l, struct io_socket, link), is_sudden);
+    list_each(l, sockets) sim_socket_close(owner_of(l, struct io_socket, link), is_sudden);
 }
 
 void net_close_all(struct sim_node *n, bool is_sudden)
@@ -371,11 +372,11 @@ void net_close_all(struct sim_node *n, bool is_sudden)
     {
         struct io_socket *e = owner_of(l, struct io_socket, link);
         n->handles -= !e->connect.req;
-        socket_close(e, is_sudden);
+        sim_socket_close(e, is_sudden);
     }
     list_each(l, &n->given)
     {
         n->handles--;
-        socket_close(owner_of(l, struct io_socket, link), is_sudden);
+        sim_socket_close(owner_of(l, struct io_socket, link), is_sudden);
     }
 }

@@ -97,13 +97,13 @@ static void owner_freed(void *block)
 
 static const struct mem_watch owner_watch = { owner_taken, owner_freed };
 
-void owner_begin(void)
+void sim_owner_begin(void)
 {
     if (worlds++ == 0)
         mem_watch(&owner_watch);
 }
 
-void owner_end(void)
+void sim_owner_end(void)
 {
     if (--worlds > 0)
         return;
@@ -113,7 +113,7 @@ void owner_end(void)
     blocks = (struct table){ 0 };
 }
 
-struct sim_node *owner_set(struct sim_node *next)
+struct sim_node *sim_owner_set(struct sim_node *next)
 {
     struct sim_node *before = current;
     current = next;
@@ -122,13 +122,13 @@ struct sim_node *owner_set(struct sim_node *next)
 
 void *sim_zalloc(size_t size)
 {
-    struct sim_node *before = owner_set(NULL);
+    struct sim_node *before = sim_owner_set(NULL);
     void *block = mem_zalloc(size);
-    owner_set(before);
+    sim_owner_set(before);
     return block;
 }
 
-void owner_free_all(struct sim_node *node)
+void sim_owner_free_all(struct sim_node *node)
 {
     struct table old = blocks;
     if (node->blocks_count == 0)

@@ -55,8 +55,8 @@ void io_unlisten(struct io *io, struct io_listener **listener)
     ensure(l->io == io);
     *listener = NULL;
     if (l->accept.req)
-        event_finish(io, wait_take(&l->accept), ERR_CLOSED);
-    list_each(i, &l->queue) socket_close(owner_of(i, struct io_socket, link), true);
+        sim_event_finish(io, sim_wait_take(&l->accept), ERR_CLOSED);
+    list_each(i, &l->queue) sim_socket_close(owner_of(i, struct io_socket, link), true);
     list_remove(&l->link);
     l->node->handles--;
     mem_free(l);
@@ -68,7 +68,7 @@ static void accept_done(struct event *e)
     *out = e->object;
 }
 
-void listener_serve(struct io_listener *l)
+void sim_listener_serve(struct io_listener *l)
 {
     if (!l->accept.req || list_empty(&l->queue))
         return;
@@ -78,7 +78,7 @@ void listener_serve(struct io_listener *l)
     l->node->handles++;
     s->io = l->io;
     void *out = l->accept.to;
-    struct event *e = event_finish(l->io, wait_take(&l->accept), OK);
+    struct event *e = sim_event_finish(l->io, sim_wait_take(&l->accept), OK);
     e->object = s;
     e->out = out;
     e->fire = accept_done;
@@ -89,26 +89,26 @@ void io_accept(struct io *io, struct io_req *req, struct op *op, struct io_liste
                struct io_socket **out)
 {
     ensure(l->io == io);
-    wait_begin(&l->accept, req, op, out, 0);
-    listener_serve(l);
+    sim_wait_begin(&l->accept, req, op, out, 0);
+    sim_listener_serve(l);
 }
 
 /* ---- connecting ---- */
 
 static void connect_stop(struct sim_wait *w)
 {
-    socket_close(owner_of(w, struct io_socket, connect), false);
+    sim_socket_close(owner_of(w, struct io_socket, connect), false);
 }
 
 void io_connect(struct io *io, struct io_req *req, struct op *op, const struct io_addr *to,
                 const struct io_addr *from, struct io_socket **out)
 {
-    struct io_socket *s = &connection_new(io, to, from)->end[0];
+    struct io_socket *s = &sim_connection_new(io, to, from)->end[0];
     list_add(&io->node->sockets, &s->link);
     io->counts.connects++;
-    wait_begin(&s->connect, req, op, out, 0);
+    sim_wait_begin(&s->connect, req, op, out, 0);
     s->connect.stop = connect_stop;
-    packet_send(s, PACKET_CONNECT, NULL, 0);
+    sim_packet_send(s, PACKET_CONNECT, NULL, 0);
 }
 
 static void resolve_done(struct event *e)
@@ -123,7 +123,8 @@ void io_resolve(struct io *io, struct io_req *req, struct op *op, const char *ho
                 struct io_addr *out)
 {
     const char *text = strcmp(host, "localhost") == 0 ? "127.0.0.1" : host;
-    struct event *e = event_request(io, req, op, sim_latency(io->sim, io->sim->faults.net_ns_max));
+    struct event *e =
+        sim_event_request(io, req, op, sim_latency(io->sim, io->sim->faults.net_ns_max));
     struct io_addr *found = mem_zalloc(sizeof *found);
     e->err = io_addr_parse(text, port, found) ? OK : ERR_NOT_FOUND;
     e->object = found;
@@ -138,7 +139,7 @@ static void tell_taken(struct io_socket *s, size_t n)
     s->untold_bytes += n;
     if (s->untold_bytes < s->connection->window_bytes / 4)
         return;
-    packet_send(s, PACKET_TAKEN, NULL, s->untold_bytes);
+    sim_packet_send(s, PACKET_TAKEN, NULL, s->untold_bytes);
     s->untold_bytes = 0;
 }
 
@@ -163,7 +164,7 @@ static void recv_take(struct event *e)
 }
 
 /* The request completes in a moment, with what has arrived by then. */
-void socket_serve_recv(struct io_socket *s)
+void sim_socket_serve_recv(struct io_socket *s)
 {
     if (!s->recv.req || !recv_is_ready(s))
         return;
@@ -172,7 +173,7 @@ void socket_serve_recv(struct io_socket *s)
     size_t n = s->recv.n;
     bool has_data = s->in.size > s->in_at;
     enum err err = !has_data && !s->has_ended ? ERR_CLOSED : OK;
-    struct event *e = event_finish(io, wait_take(&s->recv), err);
+    struct event *e = sim_event_finish(io, sim_wait_take(&s->recv), err);
     s->recv_event = has_data ? e : NULL;
     if (!has_data)
         return;
@@ -187,8 +188,8 @@ void io_recv(struct io *io, struct io_req *req, struct op *op, struct io_socket 
 {
     ensure(s->io == io && s->is_open && !s->recv_event && n > 0);
     io->counts.recvs++;
-    wait_begin(&s->recv, req, op, to, n);
-    socket_serve_recv(s);
+    sim_wait_begin(&s->recv, req, op, to, n);
+    sim_socket_serve_recv(s);
 }
 
 /* ---- sending ---- */
@@ -203,7 +204,7 @@ static size_t chunk_size(struct sim *s, size_t n)
     return size < n ? size : n;
 }
 
-void socket_serve_send(struct io_socket *s)
+void sim_socket_serve_send(struct io_socket *s)
 {
     if (!s->send.req)
         return;
@@ -212,13 +213,13 @@ void socket_serve_send(struct io_socket *s)
     while (!s->is_reset && s->sent < s->send.n && s->out_bytes < s->connection->window_bytes) {
         size_t room = s->connection->window_bytes - s->out_bytes;
         size_t n = chunk_size(sim, (size_t)u64_min(room, s->send.n - s->sent));
-        packet_send(s, PACKET_DATA, from + s->sent, n);
+        sim_packet_send(s, PACKET_DATA, from + s->sent, n);
         s->sent += n;
         s->out_bytes += n;
         s->io->counts.send_bytes += n;
     }
     if (s->is_reset || s->sent == s->send.n)
-        event_finish(s->io, wait_take(&s->send), s->is_reset ? ERR_CLOSED : OK);
+        sim_event_finish(s->io, sim_wait_take(&s->send), s->is_reset ? ERR_CLOSED : OK);
 }
 
 void io_send(struct io *io, struct io_req *req, struct op *op, struct io_socket *s,
@@ -227,8 +228,8 @@ void io_send(struct io *io, struct io_req *req, struct op *op, struct io_socket 
     ensure(s->io == io && s->is_open);
     io->counts.sends++;
     s->sent = 0;
-    wait_begin(&s->send, req, op, (void *)from, n);
-    socket_serve_send(s);
+    sim_wait_begin(&s->send, req, op, (void *)from, n);
+    sim_socket_serve_send(s);
 }
 
 /* ---- the rest ---- */
@@ -239,15 +240,15 @@ void io_hangup(struct io *io, struct io_socket **socket)
     ensure(s->io == io && s->is_open);
     *socket = NULL;
     if (s->recv.req)
-        event_finish(io, wait_take(&s->recv), ERR_CLOSED);
+        sim_event_finish(io, sim_wait_take(&s->recv), ERR_CLOSED);
     if (s->send.req)
-        event_finish(io, wait_take(&s->send), ERR_CLOSED);
+        sim_event_finish(io, sim_wait_take(&s->send), ERR_CLOSED);
     if (s->recv_event) {
         s->recv_event->fire = NULL;
         s->recv_event->err = ERR_CLOSED;
     }
     io->node->handles--;
-    socket_close(s, false);
+    sim_socket_close(s, false);
 }
 
 void io_peer(struct io *io, struct io_socket *s, struct io_addr *out)

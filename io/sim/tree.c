@@ -15,14 +15,14 @@ static void sync_dir_done(struct event *e)
     if (!folder)
         return;
     if (e->err == OK)
-        folder_sync(folder, e->n);
+        sim_folder_sync(folder, e->n);
     inode_unref(folder);
 }
 
 void io_sync_dir(struct io *io, struct io_req *req, struct op *op, const char *path)
 {
-    struct event *e = disk_request(io, req, op);
-    struct place p = place_of(&io->node->disk, path);
+    struct event *e = sim_disk_request(io, req, op);
+    struct place p = sim_place_of(&io->node->disk, path);
     io->counts.syncs++;
     e->n = io->node->disk.seq;
     e->fire = sync_dir_done;
@@ -39,8 +39,8 @@ void io_sync_dir(struct io *io, struct io_req *req, struct op *op, const char *p
 
 static struct event *name_request(struct io *io, struct io_req *req, struct op *op)
 {
-    struct event *e = disk_request(io, req, op);
-    e->fire = disk_change_done;
+    struct event *e = sim_disk_request(io, req, op);
+    e->fire = sim_disk_change_done;
     return e;
 }
 
@@ -58,8 +58,8 @@ void io_mkdir(struct io *io, struct io_req *req, struct op *op, const char *path
     struct event *e = name_request(io, req, op);
     if (e->err != OK)
         return;
-    name_changed(e, path_make(&io->node->disk, path));
-    struct place p = place_of(&io->node->disk, path);
+    name_changed(e, sim_path_make(&io->node->disk, path));
+    struct place p = sim_place_of(&io->node->disk, path);
     if (!p.inode || !p.inode->is_folder)
         e->err = ERR_EXISTS; /* a file is in the way */
 }
@@ -67,7 +67,7 @@ void io_mkdir(struct io *io, struct io_req *req, struct op *op, const char *path
 void io_remove(struct io *io, struct io_req *req, struct op *op, const char *path)
 {
     struct event *e = name_request(io, req, op);
-    struct place p = place_of(&io->node->disk, path);
+    struct place p = sim_place_of(&io->node->disk, path);
     if (e->err != OK)
         return;
     if (!p.folder || !p.inode)
@@ -75,7 +75,7 @@ void io_remove(struct io *io, struct io_req *req, struct op *op, const char *pat
     else if (p.inode->names_now.count > 0)
         e->err = ERR_INVALID;
     else
-        name_changed(e, place_remove(&p));
+        name_changed(e, sim_place_remove(&p));
 }
 
 static enum err target_check(const struct place *from, const struct place *to, bool may_replace)
@@ -90,23 +90,23 @@ static enum err target_check(const struct place *from, const struct place *to, b
 void io_rename(struct io *io, struct io_req *req, struct op *op, const char *from, const char *to)
 {
     struct event *e = name_request(io, req, op);
-    struct place a = place_of(&io->node->disk, from);
-    struct place b = place_of(&io->node->disk, to);
+    struct place a = sim_place_of(&io->node->disk, from);
+    struct place b = sim_place_of(&io->node->disk, to);
     if (e->err == OK)
         e->err = target_check(&a, &b, true);
     if (e->err == OK && a.inode != b.inode)
-        name_changed(e, place_move(&a, &b));
+        name_changed(e, sim_place_move(&a, &b));
 }
 
 void io_link(struct io *io, struct io_req *req, struct op *op, const char *from, const char *to)
 {
     struct event *e = name_request(io, req, op);
-    struct place a = place_of(&io->node->disk, from);
-    struct place b = place_of(&io->node->disk, to);
+    struct place a = sim_place_of(&io->node->disk, from);
+    struct place b = sim_place_of(&io->node->disk, to);
     if (e->err == OK)
         e->err = target_check(&a, &b, false);
     if (e->err == OK)
-        name_changed(e, place_add(&b, a.inode));
+        name_changed(e, sim_place_add(&b, a.inode));
 }
 
 /* ---- looking ---- */
@@ -121,7 +121,7 @@ static void look_begin(struct event *e, const char *path, void *out, void (*fire
 
 static struct inode *look(struct event *e, bool is_folder_only)
 {
-    struct place p = place_of(&e->io->node->disk, e->from);
+    struct place p = sim_place_of(&e->io->node->disk, e->from);
     bool is_found = p.inode && (p.inode->is_folder || !is_folder_only);
     if (e->err == OK && !is_found)
         e->err = ERR_NOT_FOUND;
@@ -144,7 +144,7 @@ static void list_done(struct event *e)
 void io_list(struct io *io, struct io_req *req, struct op *op, const char *path,
              struct arena *arena, struct io_names *out)
 {
-    struct event *e = disk_request(io, req, op);
+    struct event *e = sim_disk_request(io, req, op);
     e->object = arena;
     look_begin(e, path, out, list_done);
 }
@@ -160,7 +160,7 @@ static void stat_done(struct event *e)
 void io_stat(struct io *io, struct io_req *req, struct op *op, const char *path,
              struct io_stat *out)
 {
-    look_begin(disk_request(io, req, op), path, out, stat_done);
+    look_begin(sim_disk_request(io, req, op), path, out, stat_done);
 }
 
 static void space_done(struct event *e)
@@ -174,7 +174,7 @@ static void space_done(struct event *e)
 void io_space(struct io *io, struct io_req *req, struct op *op, const char *path,
               uint64_t *out_bytes)
 {
-    look_begin(disk_request(io, req, op), path, out_bytes, space_done);
+    look_begin(sim_disk_request(io, req, op), path, out_bytes, space_done);
 }
 
 /* ---- the test's own hand ---- */
@@ -199,7 +199,7 @@ void sim_disk_size(struct sim *s, int node, uint64_t bytes)
 
 struct bytes sim_file(struct sim *s, int node, const char *path)
 {
-    struct inode *i = place_of(&sim_place(s, node)->disk, path).inode;
+    struct inode *i = sim_place_of(&sim_place(s, node)->disk, path).inode;
     if (!i || i->is_folder)
         return (struct bytes){ 0 };
     size_t n = (size_t)i->now.size;
@@ -213,13 +213,13 @@ static struct inode *path_give(struct sim_disk *d, const char *path)
 {
     struct inode *i = d->root;
     char name[256];
-    while (path_next(&path, name)) {
+    while (sim_path_next(&path, name)) {
         bool is_last = path[strspn(path, "/")] == 0;
-        struct inode *next = folder_get(&i->names_now, name);
+        struct inode *next = sim_folder_get(&i->names_now, name);
         if (!next)
             next = inode_new(d, !is_last);
-        folder_set(&i->names_now, name, next);
-        folder_set(&i->names_kept, name, next);
+        sim_folder_set(&i->names_now, name, next);
+        sim_folder_set(&i->names_kept, name, next);
         i = next;
     }
     return i;

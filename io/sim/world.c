@@ -27,7 +27,7 @@ static bool event_before(const void *a, const void *b)
 
 struct sim *sim_new(uint64_t seed, struct sim_faults faults)
 {
-    owner_begin();
+    sim_owner_begin();
     struct sim *s = sim_zalloc(sizeof *s);
     s->seed = seed;
     s->prng.state = seed;
@@ -47,7 +47,7 @@ void sim_set_faults(struct sim *s, struct sim_faults faults)
 
 static void node_free(struct sim_node *n)
 {
-    disk_deinit(&n->disk);
+    sim_disk_deinit(&n->disk);
     mem_free(n);
 }
 
@@ -60,12 +60,12 @@ void sim_free(struct sim *s)
         if (!s->nodes[i])
             continue;
         net_close_all(s->nodes[i], true);
-        file_close_all(s->nodes[i]);
-        owner_free_all(s->nodes[i]); /* of a node that stopped by itself */
+        sim_file_close_all(s->nodes[i]);
+        sim_owner_free_all(s->nodes[i]); /* of a node that stopped by itself */
     }
     net_free(s);
     for (struct event *e; (e = heap_pop(&s->events));)
-        event_free(s, e);
+        sim_event_free(s, e);
     for (struct event *e; (e = s->free_events);) {
         s->free_events = e->next_free;
         mem_free(e);
@@ -76,7 +76,7 @@ void sim_free(struct sim *s)
     heap_deinit(&s->events);
     buf_deinit(&s->scratch);
     mem_free(s);
-    owner_end();
+    sim_owner_end();
 }
 
 uint64_t sim_now(const struct sim *s) { return s->now_ns; }
@@ -106,7 +106,7 @@ struct sim_node *sim_place(struct sim *s, int node)
     n->index = node;
     n->is_client = node >= SIM_NODES_MAX;
     n->port_last = 30000;
-    disk_init(&n->disk);
+    sim_disk_init(&n->disk);
     list_init(&n->files);
     list_init(&n->sockets);
     list_init(&n->listeners);
@@ -154,12 +154,12 @@ void sim_start(struct sim *s, int node, int shards, const char *address,
     ensure(node < SIM_NODES_MAX);
     struct sim_node *n = sim_place(s, node);
     ensure(!n->is_alive);
-    owner_free_all(n); /* what a clean stop had left, for those who looked */
+    sim_owner_free_all(n); /* what a clean stop had left, for those who looked */
     node_boot(n, shards, address);
     for (int i = 0; i < shards; i++) {
-        shard_enter(&n->shards[i]);
+        sim_enter(&n->shards[i]);
         start(&n->shards[i], arg);
-        shard_leave(&n->shards[i]);
+        sim_leave(&n->shards[i]);
     }
 }
 
@@ -196,7 +196,7 @@ static void shard_drop_events(struct io *io)
             e->err = ERR_STOPPED;
             e->fire(e);
         }
-        event_drop(e);
+        sim_event_drop(e);
     }
 }
 
@@ -207,7 +207,7 @@ static void node_end(struct sim_node *n, bool is_sudden)
     for (int i = 0; i < n->shards_count; i++)
         shard_drop_events(&n->shards[i]);
     net_close_all(n, is_sudden);
-    file_close_all(n);
+    sim_file_close_all(n);
     for (int i = 0; i < n->shards_count; i++)
         counts_add(&n->counts, &n->shards[i].counts);
 }
@@ -217,14 +217,14 @@ void sim_kill(struct sim *s, int node, void (*release)(void *context))
     ensure(node >= 0 && node < SIM_NODES_MAX && sim_alive(s, node));
     struct sim_node *n = s->nodes[node];
     node_end(n, true);
-    disk_crash(s, &n->disk, n->disk.image);
+    sim_disk_crash(s, &n->disk, n->disk.image);
     for (int i = 0; i < n->shards_count; i++) {
         struct ops *ops = &n->shards[i].ops;
         if (release && n->shards[i].context)
             release(n->shards[i].context);
         ops->started_count = ops->ended_count = 0;
     }
-    owner_free_all(n);
+    sim_owner_free_all(n);
     sim_mix(s, (uint64_t)node);
 }
 
@@ -258,20 +258,20 @@ void sim_cut(struct sim *s, int a, int b, bool is_cut)
 
 /* ---- the run ---- */
 
-void shard_enter(struct io *io) { owner_set(io->node->is_client ? NULL : io->node); }
+void sim_enter(struct io *io) { sim_owner_set(io->node->is_client ? NULL : io->node); }
 
-void shard_leave(struct io *io)
+void sim_leave(struct io *io)
 {
     (void)io;
-    owner_set(NULL);
+    sim_owner_set(NULL);
 }
 
 void sim_act(struct io *io)
 {
     if (io)
-        shard_enter(io);
+        sim_enter(io);
     else
-        owner_set(NULL);
+        sim_owner_set(NULL);
 }
 
 /* Its ops are ready, but it is busy, or they let others run: an event will bring it back. */
@@ -282,7 +282,7 @@ static void shard_turn_later(struct io *io)
         return;
     io->has_turn = true;
     uint64_t at = u64_max(s->now_ns + 1, io->busy_until);
-    event_after(s, io, at - s->now_ns);
+    sim_event_after(s, io, at - s->now_ns);
 }
 
 static bool shard_turn(struct io *io)
@@ -293,9 +293,9 @@ static bool shard_turn(struct io *io)
     if (is_free) {
         io->turn_ns = io->step_ns = 0;
         io->counts.turns++;
-        shard_enter(io);
+        sim_enter(io);
         ops_run(&io->ops);
-        shard_leave(io);
+        sim_leave(io);
         io->busy_until = io->sim->now_ns + io->turn_ns;
         io->turn_ns = 0;
     }
@@ -319,14 +319,14 @@ static void event_fire(struct event *e)
 {
     struct io *io = e->io;
     if (!io) {
-        event_complete(e);
+        sim_event_complete(e);
         return;
     }
     if (!e->req && !e->fire)
         io->has_turn = false;
-    shard_enter(io);
-    event_complete(e);
-    shard_leave(io);
+    sim_enter(io);
+    sim_event_complete(e);
+    sim_leave(io);
     io->busy_until = u64_max(io->busy_until, io->sim->now_ns + io->turn_ns);
     io->turn_ns = 0;
 }
@@ -337,18 +337,18 @@ bool sim_step(struct sim *s)
     for (int i = 0; i < PLACES; i++)
         if (s->nodes[i] && s->nodes[i]->is_alive)
             any |= node_turns(s->nodes[i]);
-    struct event *e = event_next(s);
+    struct event *e = sim_event_next(s);
     if (!e)
         return any;
     ensure(e->at >= s->now_ns);
     s->now_ns = e->at;
     sim_mix(s, e->at);
     if (e->io && e->io->busy_until > s->now_ns) {
-        event_again(s, e, e->io->busy_until);
+        sim_event_again(s, e, e->io->busy_until);
         return true;
     }
     event_fire(e);
-    event_free(s, e);
+    sim_event_free(s, e);
     return true;
 }
 

@@ -38,6 +38,7 @@ again:
     [ \t\n\r]+                                                  { goto again; }
     ("--" | "//") [^\n\r\x00]*                                  { goto again; }
     "/*" ([^*\x00] | "*"+ [^*/\x00])* "*"+ "/"                  { goto again; }
+    "/*"          { code = -1; goto done; }
     "\x00"        { at--; code = at == lexer->end ? 0 : -1; goto done; }
     *             { code = -1; goto done; }
 

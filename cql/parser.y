@@ -88,6 +88,8 @@ atom(T) ::= TOKEN(N) LP arguments(L) RP. { T = ast_call(parse, NULL, ast_name(pa
 atom(T) ::= CAST(P) LP term(A) AS type(Y) RP. { T = ast_typed(parse, TERM_CAST, P.at, Y, A); }
 atom(T) ::= atom(A) DOT name(N). { T = ast_field(parse, A, N); }
 atom(T) ::= atom(A) DOT name(N) LP arguments(L) RP. { T = ast_call(parse, A, N, L); }
+atom(T) ::= atom(A) DOT TOKEN(N) LP arguments(L) RP.
+    { T = ast_call(parse, A, ast_name(parse, N), L); }
 atom(T) ::= atom(A) LB term(B) RB.
     { T = ast_term(parse, TERM_ELEMENT, A->at, ast_terms(parse, A, B)); }
 atom(T) ::= atom(A) LB term(B) RANGE term(C) RB.
@@ -141,6 +143,7 @@ type_part(Y) ::= type(A). { Y = A; }
 type_part(Y) ::= INTEGER(T). { Y = ast_type_dimension(parse, T); }
 
 // ---- SELECT ----
+%type selection { struct selectors }
 %type selectors { struct selectors }
 %type selector { struct selector }
 %type group { struct terms }
@@ -155,7 +158,7 @@ type_part(Y) ::= INTEGER(T). { Y = ast_type_dimension(parse, T); }
 %type filtering { bool }
 %type timeout { struct using }
 %type where { struct relations }
-select(S) ::= SELECT(K) json(J) distinct(D) selectors(L) FROM table_name(T) where(W) group(G)
+select(S) ::= SELECT(K) json(J) distinct(D) selection(L) FROM table_name(T) where(W) group(G)
               order(O) per_partition(P) limit(M) filtering(F) timeout(U). {
     S = ast_statement(parse, STATEMENT_SELECT, K.at);
     S->select = (struct select_node){ .is_json = J, .is_distinct = D, .is_star = L.count == 0,
@@ -166,14 +169,10 @@ json(J) ::= . { J = false; }
 json(J) ::= JSON. { J = true; }
 distinct(D) ::= . { D = false; }
 distinct(D) ::= DISTINCT. { D = true; }
-selectors(L) ::= STAR. { L = (struct selectors){ 0 }; }
+selection(L) ::= STAR. { L = (struct selectors){ 0 }; }
+selection(L) ::= selectors(A). { L = A; }
 selectors(L) ::= selector(A). { L = (struct selectors){ 0 }; ast_add(parse, &L, A); }
-selectors(L) ::= selectors(B) COMMA selector(A). {
-    if (!B.count)
-        parse_fail(parse, ERR_SYNTAX, A.term->at, "* stands alone in a select list");
-    L = B;
-    ast_add(parse, &L, A);
-}
+selectors(L) ::= selectors(B) COMMA selector(A). { L = B; ast_add(parse, &L, A); }
 selector(S) ::= term(T). { S = (struct selector){ .term = T }; }
 selector(S) ::= term(T) AS name(N). { S = (struct selector){ T, N }; }
 where(W) ::= . { W = (struct relations){ 0 }; }

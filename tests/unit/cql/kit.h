@@ -1,0 +1,236 @@
+/* kit.h - what the tests of the language share: a catalog with system tables, statements applied
+ * to it, a store in memory, answers as text.
+ */
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include "cql/cql.h"
+#include "fake.h"
+
+#include <check.h>
+
+struct kit {
+    struct arena arena;
+    struct catalog catalog;
+    struct fake fake;
+    struct report report;
+    const char *keyspace;       /* in use */
+    struct cql_params params;   /* of the next statement */
+    struct bytes paging_state;  /* of the last answer */
+    uint32_t rows_count;        /* of the last answer */
+};
+static struct kit kit;
+
+static inline void kit_system(const char *keyspace, const char *name, const char *columns)
+{
+    struct table *t = table_new();
+    const char *full = arena_printf(&t->arena, "%s.%s", keyspace, name);
+    t->id = uuid_named(bytes_text(full));
+    t->keyspace = arena_text(&t->arena, bytes_text(keyspace));
+    t->name = arena_text(&t->arena, bytes_text(name));
+    t->is_virtual = true;
+    t->columns = arena_array(&t->arena, struct column, 64);
+    while (*columns) {
+        const char *end = strchr(columns, ';'), *space = strchr(columns, ' ');
+        struct column *c = &t->columns[t->columns_count];
+        c->number = (uint32_t)t->columns_count++;
+        c->kind = *columns == '*' ? COLUMN_PARTITION : *columns == '+' ? COLUMN_CLUSTERING
+                                                                       : COLUMN_REGULAR;
+        columns += c->kind != COLUMN_REGULAR;
+        c->position = (uint16_t)(c->kind == COLUMN_PARTITION    ? t->partition_count++
+                                 : c->kind == COLUMN_CLUSTERING ? t->clustering_count++
+                                                                : 0);
+        c->name = arena_text(&t->arena, bytes_of(columns, (size_t)(space - columns)));
+        ck_assert_int_eq(type_parse(&t->arena, bytes_of(space + 1, (size_t)(end - space) - 1),
+                                    &c->type), OK);
+        columns = end + 1;
+    }
+    catalog_add_system(&kit.catalog, t);
+}
+
+static inline void kit_system_tables(void)
+{
+    kit_system("system", "local",
+               "*key text;cluster_name text;cql_version text;data_center text;host_id uuid;"
+               "partitioner text;rack text;release_version text;rpc_address inet;"
+               "schema_version uuid;tokens set<text>;truncated_at map<uuid, blob>;");
+    kit_system("system", "peers_v2",
+               "*peer inet;+peer_port int;data_center text;host_id uuid;native_address inet;"
+               "native_port int;rack text;release_version text;schema_version uuid;"
+               "tokens set<text>;");
+    kit_system("system", "peers",
+               "*peer inet;data_center text;host_id uuid;preferred_ip inet;rack text;"
+               "release_version text;rpc_address inet;schema_version uuid;tokens set<text>;");
+    kit_system("system", "prepared_statements",
+               "*prepared_id blob;logged_keyspace text;query_string text;");
+    kit_system("system_schema", "keyspaces",
+               "*keyspace_name text;durable_writes boolean;replication frozen<map<text, text>>;");
+    kit_system("system_schema", "tables",
+               "*keyspace_name text;+table_name text;comment text;"
+               "compaction frozen<map<text, text>>;flags frozen<set<text>>;id uuid;");
+    kit_system("system_schema", "columns",
+               "*keyspace_name text;+table_name text;+column_name text;clustering_order text;"
+               "column_name_bytes blob;kind text;position int;type text;");
+    kit_system("system_schema", "types",
+               "*keyspace_name text;+type_name text;field_names frozen<list<text>>;"
+               "field_types frozen<list<text>>;");
+    kit_system("system_schema", "functions",
+               "*keyspace_name text;+function_name text;+argument_types frozen<list<text>>;"
+               "body text;");
+    kit_system("system_schema", "aggregates",
+               "*keyspace_name text;+aggregate_name text;+argument_types frozen<list<text>>;"
+               "state_func text;");
+    kit_system("system_schema", "triggers", "*keyspace_name text;+table_name text;"
+                                            "+trigger_name text;options frozen<map<text, text>>;");
+    kit_system("system_schema", "indexes", "*keyspace_name text;+table_name text;+index_name text;"
+                                           "kind text;options frozen<map<text, text>>;");
+    kit_system("system_schema", "views", "*keyspace_name text;+view_name text;"
+                                         "base_table_name text;id uuid;");
+    kit_system("system_virtual_schema", "keyspaces", "*keyspace_name text;");
+    kit_system("system_virtual_schema", "tables", "*keyspace_name text;+table_name text;"
+                                                  "comment text;");
+    kit_system("system_virtual_schema", "columns",
+               "*keyspace_name text;+table_name text;+column_name text;type text;");
+    kit_system("system_traces", "sessions",
+               "*session_id uuid;client inet;command text;coordinator inet;duration int;"
+               "parameters map<text, text>;request text;started_at timestamp;");
+    kit_system("system_traces", "events",
+               "*session_id uuid;+event_id timeuuid;activity text;source inet;"
+               "source_elapsed int;thread text;");
+}
+
+static inline enum err kit_try(const char *text, struct cql_plan **out)
+{
+    struct cql_context context = { &kit.catalog, kit.keyspace };
+    kit.report = (struct report){ 0 };
+    return cql_prepare(&context, bytes_text(text), out, &kit.report);
+}
+
+static inline struct cql_plan *kit_prepare(const char *text)
+{
+    struct cql_plan *plan;
+    enum err err = kit_try(text, &plan);
+    ck_assert_msg(err == OK, "%s: %s", text, kit.report.text);
+    return plan;
+}
+
+static inline enum err kit_bind(const struct cql_plan *plan, struct cql_action *out)
+{
+    kit.report = (struct report){ 0 };
+    kit.params.random[0]++;
+    return cql_bind(plan, &kit.catalog, &kit.params, &kit.arena, out, &kit.report);
+}
+
+static inline void kit_change(const struct cql_action *action)
+{
+    struct buf change = buf_in(&kit.arena);
+    if (!action->change)
+        return;
+    change_encode(action->change, &change);
+    ck_assert_int_eq(catalog_apply(&kit.catalog, kit.catalog.epoch + 1, buf_bytes(&change)), OK);
+}
+
+/* Prepares, binds and carries out anything but a SELECT. */
+static inline enum err kit_execute(const char *text)
+{
+    struct cql_plan *plan;
+    struct cql_action action = { 0 };
+    enum err err = kit_try(text, &plan);
+    if (err)
+        return err;
+    err = kit_bind(plan, &action);
+    if (!err && cql_plan_kind(plan) == CQL_CHANGE)
+        kit_change(&action);
+    for (size_t i = 0; !err && i < action.mutations_count; i++)
+        fake_apply(&kit.fake, action.mutations[i].table, action.mutations[i].encoded);
+    cql_plan_unref(&plan);
+    return err;
+}
+
+static inline void kit_do(const char *text)
+{
+    enum err err = kit_execute(text);
+    ck_assert_msg(err == OK, "%s: %s", text, kit.report.text);
+}
+
+/* Rows as text: values with commas, rows with spaces; null for null. */
+static inline const char *kit_rows(struct bytes body)
+{
+    struct answer_result result;
+    struct buf text = buf_in(&kit.arena);
+    ck_assert_int_eq(answer_result_decode(cursor_of(body), WIRE_V5, &kit.arena, &result), OK);
+    ck_assert_int_eq(result.kind, RESULT_ROWS);
+    kit.paging_state = result.rows.metadata.paging_state;
+    kit.rows_count = result.rows.rows_count;
+    for (uint32_t r = 0; r < result.rows.rows_count; r++) {
+        for (size_t c = 0; c < result.rows.metadata.columns_count; c++) {
+            struct value value = wire_value(&result.rows.rows);
+            buf_put_text(&text, c ? "," : r ? " " : "");
+            if (value.state == VALUE_SET)
+                type_print_value(result.rows.metadata.columns[c].type, value.bytes, &text);
+            else
+                buf_put_text(&text, "null");
+        }
+    }
+    ck_assert(!result.rows.rows.bad && cursor_left(&result.rows.rows) == 0);
+    buf_put_u8(&text, 0);
+    return (const char *)text.data;
+}
+
+static inline enum err kit_run(const struct cql_plan *plan, const char **rows)
+{
+    struct buf *out = arena_new(&kit.arena, struct buf);
+    struct cql_run run;
+    const struct read *read;
+    *out = buf_in(&kit.arena);
+    enum err err = cql_run_begin(&run, plan, &kit.catalog, &kit.params, WIRE_V5, 0,
+                                 (struct bytes){ 0 }, &kit.arena, out, &kit.report);
+    if (err)
+        return err;
+    while (cql_run_next(&run, &read)) {
+        struct read_outcome outcome = fake_read(&kit.fake, read, &kit.arena, &run.sink);
+        cql_run_fed(&run, &outcome);
+    }
+    cql_run_end(&run);
+    *rows = run.err ? "" : kit_rows(buf_bytes(out));
+    return run.err;
+}
+
+static inline const char *kit_select(const char *text)
+{
+    struct cql_plan *plan = kit_prepare(text);
+    const char *rows = "";
+    enum err err = kit_run(plan, &rows);
+    ck_assert_msg(err == OK, "%s: %s", text, kit.report.text);
+    cql_plan_unref(&plan);
+    return rows;
+}
+
+static inline void kit_setup(void)
+{
+    memset(&kit, 0, sizeof kit);
+    arena_init(&kit.arena, 64 * 1024);
+    arena_init(&kit.fake.arena, 64 * 1024);
+    catalog_init(&kit.catalog);
+    kit.params = (struct cql_params){ .timestamp = 1000, .now_seconds = 100,
+                                      .random = { 7, 8 }, .wall_micros = 1700000000000000 };
+    kit_system_tables();
+    kit_do("CREATE KEYSPACE ks WITH replication = {'class': 'SimpleStrategy', "
+           "'replication_factor': 1}");
+    kit.keyspace = "ks";
+}
+
+static inline void kit_teardown(void)
+{
+    catalog_deinit(&kit.catalog);
+    arena_deinit(&kit.fake.arena);
+    arena_deinit(&kit.arena);
+}
+
+static inline int kit_main(Suite *suite)
+{
+    SRunner *runner = srunner_create(suite);
+    srunner_run_all(runner, CK_ENV);
+    int failed = srunner_ntests_failed(runner);
+    srunner_free(runner);
+    return failed != 0;
+}

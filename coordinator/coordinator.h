@@ -1,9 +1,8 @@
 /* coordinator.h - carries out a request on the replicas and answers at its consistency level.
  *
  *     write.c   one mutation to all replicas; acks count up to the level; then it lingers
- *     read.c    one partition: as many replicas as the level needs, whole rows, merged; a short
- *               answer is continued until the limit is met or nothing is left
- *     scan.c    a range of tokens: one ring range after the other until the limit is met
+ *     read.c    one partition; scan.c a range of tokens, one stretch of the ring after the other
+ *     ask.c     a round of a read: as many replicas as the level needs, whole rows, merged
  *
  * The facade of coordinator/.  One struct coordinator a shard.  It knows replicas by number and
  * speaks to the local one through a slot that the node fills, to the others through cluster/.
@@ -89,7 +88,8 @@ struct coordinator_read {
     struct arena *arena;    /* for answers and the outcome's position */
     struct read_sink *sink; /* fed when everything needed is there: all in one step */
 };
-/* One partition or a range; feeds the sink with merged rows, fills the outcome. */
+/* One partition or a range; feeds the sink with merged rows, fills the outcome.  It may bring fewer
+ * rows than the limit and still have more: go on behind out->last. */
 void coordinator_read(struct coordinator *, struct io_req *, struct op *,
                       const struct coordinator_read *, struct read_outcome *,
                       struct coordinator_outcome *);
@@ -99,7 +99,8 @@ enum err coordinator_read_now(struct coordinator *, const struct coordinator_rea
                               struct read_outcome *);
 
 /* How many replicas a level needs; 0 when the level cannot be used for that. */
-unsigned level_required(enum level, const struct ring *, const struct keyspace *, bool is_write);
+unsigned level_required(enum level, const struct ring *, const struct keyspace *, unsigned self,
+                        bool is_write);
 
 struct coordinator_counts {
     uint64_t writes, reads, scans, local_reads, unavailable, timeouts, failures, late_acks;

@@ -1,0 +1,250 @@
+/* ask.c - one round of a read: ask as many replicas as needed, for whole rows, and merge them.
+ *
+ *     ask ──> gather ──> merge ──> ended
+ *               ▲ │
+ *               └─┘ a replica failed: the next one that is up is asked
+ *
+ * The local replica is asked first, then the others in ring order.  A round may bring fewer rows
+ * than the limit although more follow: it says so (has_more) and where, and whoever reads goes on
+ * from there; so answers that were cut short by one replica never hide another's rows.
+ */
+// SPDX-License-Identifier: Apache-2.0
+#include "base/mem.h"
+#include "coordinator/inside.h"
+
+enum { ASK, GATHER, MERGE };
+enum { ARENA_BYTES = 4096 };
+
+struct ask {
+    struct task task;
+    struct arena arena; /* of encoded read and answers */
+    struct ask_args args;
+    struct replicas replicas; /* in the order in which they are asked */
+    struct cluster_call calls[REPLICAS_MAX];
+    struct io_req local, timer;
+    struct bytes local_answer, encoded;
+    size_t asked;              /* of replicas, from the first */
+    unsigned answered, failed; /* a bit per replica */
+    unsigned refused;          /* of failed: by the replica itself */
+    bool is_cancelled;
+    struct io_req *done;
+    struct read_outcome *out;
+    struct coordinator_outcome *outcome;
+};
+
+static struct op_next ask_ask(struct op *);
+static struct op_next ask_gather(struct op *);
+static struct op_next ask_merge(struct op *);
+static void ask_release(struct op *);
+
+static const struct op_state states[] = {
+    [ASK] = { "ask", ask_ask, TO(GATHER) | TO(MERGE) },
+    [GATHER] = { "gather", ask_gather, TO(GATHER) | TO(MERGE) },
+    [MERGE] = { "merge", ask_merge, TO(MERGE) },
+};
+
+static struct ask *ask_of(struct op *op) { return owner_of(op, struct ask, task.op); }
+static unsigned count(unsigned bits) { return (unsigned)__builtin_popcount(bits); }
+
+static struct ask *ask_take(struct coordinator *c)
+{
+    struct ask *a = NULL;
+    if (list_empty(&c->idle_asks)) {
+        a = mem_zalloc(sizeof *a);
+        arena_init(&a->arena, ARENA_BYTES);
+    } else {
+        a = owner_of(c->idle_asks.next, struct ask, task.link);
+        list_remove(&a->task.link);
+        struct arena arena = a->arena;
+        *a = (struct ask){ .arena = arena };
+    }
+    list_init(&a->task.link);
+    return a;
+}
+
+/* Those that are up: this node first, then the others in ring order. */
+static void ask_order(struct ask *a, const struct replicas *replicas)
+{
+    struct cluster *cluster = a->task.c->cluster;
+    unsigned self = cluster_self(cluster);
+    for (size_t i = 0; i < replicas->count; i++)
+        if (replicas->nodes[i] == self)
+            a->replicas.nodes[a->replicas.count++] = self;
+    for (size_t i = 0; i < replicas->count; i++)
+        if (replicas->nodes[i] != self && cluster_is_up(cluster, replicas->nodes[i]))
+            a->replicas.nodes[a->replicas.count++] = replicas->nodes[i];
+}
+
+void ask_start(struct coordinator *c, struct io_req *req, struct op *op,
+               const struct ask_args *args, struct read_outcome *out,
+               struct coordinator_outcome *outcome)
+{
+    struct ask *a = ask_take(c);
+    ensure(args->required > 0);
+    a->args = *args;
+    a->done = req;
+    a->out = out;
+    a->outcome = outcome;
+    a->task.c = c;
+    ask_order(a, args->replicas);
+    a->args.replicas = NULL;
+    io_req_begin(req, op);
+    task_begin(&a->task, c, states, ask_release);
+}
+
+/* ---- asking ---- */
+
+static void ask_one(struct ask *a, size_t i)
+{
+    struct coordinator *c = a->task.c;
+    unsigned node = a->replicas.nodes[i];
+    const struct read *read = a->args.read;
+    if (node == cluster_self(c->cluster)) {
+        c->options.replica.read(c->options.replica.context, &a->local, &a->task.op, read, &a->arena,
+                                &a->local_answer, a->args.deadline_ns);
+        return;
+    }
+    if (a->encoded.size == 0) {
+        struct buf encoded = buf_in(&a->arena);
+        read_encode(read, &encoded);
+        a->encoded = buf_bytes(&encoded);
+    }
+    struct cluster_message m = { .node = node,
+                                 .verb = VERB_READ,
+                                 .body = a->encoded,
+                                 .deadline_ns = a->args.deadline_ns,
+                                 .has_token = !read->is_range,
+                                 .token = read->token };
+    a->calls[i].arena = &a->arena;
+    cluster_call(c->cluster, &a->calls[i], &a->task.op, &m);
+}
+
+static struct op_next ask_ask(struct op *op)
+{
+    struct ask *a = ask_of(op);
+    uint64_t now = io_now(a->task.c->io);
+    if (op->stop || a->replicas.count < a->args.required)
+        return op_goto(MERGE);
+    io_sleep(a->task.c->io, &a->timer, op,
+             a->args.deadline_ns > now ? a->args.deadline_ns - now : 0);
+    while (a->asked < a->args.required)
+        ask_one(a, a->asked++);
+    return op_wait(GATHER);
+}
+
+/* ---- gathering ---- */
+
+static const struct io_req *ask_req(const struct ask *a, size_t i)
+{
+    bool is_self = a->replicas.nodes[i] == cluster_self(a->task.c->cluster);
+    return is_self ? &a->local : &a->calls[i].req;
+}
+
+static bool ask_is_refusal(enum err err)
+{
+    return err != ERR_TIMEOUT && err != ERR_CLOSED && err != ERR_STOPPED && err != ERR_REFUSED;
+}
+
+static void ask_look(struct ask *a)
+{
+    for (size_t i = 0; i < a->asked; i++) {
+        const struct io_req *req = ask_req(a, i);
+        unsigned bit = 1u << i;
+        if (((a->answered | a->failed) & bit) || req->busy)
+            continue;
+        if (req->err == OK) {
+            a->answered |= bit;
+            continue;
+        }
+        a->failed |= bit;
+        a->refused |= ask_is_refusal(req->err) ? bit : 0;
+        if (a->asked < a->replicas.count)
+            ask_one(a, a->asked++);
+    }
+}
+
+static struct op_next ask_gather(struct op *op)
+{
+    struct ask *a = ask_of(op);
+    ask_look(a);
+    bool is_reached = count(a->answered) >= a->args.required;
+    bool is_beyond = a->asked - count(a->failed) < a->args.required;
+    if (is_reached || is_beyond || op->stop || !a->timer.busy)
+        return op_goto(MERGE);
+    return op_wait(GATHER);
+}
+
+/* ---- merging ---- */
+
+static enum err ask_rows(struct ask *a)
+{
+    struct bytes answers[REPLICAS_MAX];
+    size_t n = 0, bad = 0;
+    for (size_t i = 0; i < a->asked; i++) {
+        bool is_self = a->replicas.nodes[i] == cluster_self(a->task.c->cluster);
+        if (a->answered >> i & 1)
+            answers[n++] = is_self ? a->local_answer : a->calls[i].answer;
+    }
+    return result_merge(a->args.table, a->args.read, answers, n, a->args.arena, a->args.sink,
+                        a->out, &bad);
+}
+
+static enum err ask_verdict(struct ask *a)
+{
+    struct coordinator_counts *counts = &a->task.c->counts;
+    if (a->replicas.count < a->args.required) {
+        counts->unavailable++;
+        return ERR_UNAVAILABLE;
+    }
+    if (count(a->answered) >= a->args.required)
+        return ask_rows(a) == OK ? OK : ERR_READ_FAILURE;
+    if (a->task.op.stop)
+        return a->task.op.stop;
+    if (a->refused) {
+        counts->failures++;
+        return ERR_READ_FAILURE;
+    }
+    counts->timeouts++;
+    return ERR_READ_TIMEOUT;
+}
+
+static struct op_next ask_merge(struct op *op)
+{
+    struct ask *a = ask_of(op);
+    if (a->done) {
+        enum err err = ask_verdict(a);
+        a->outcome->required = a->args.required;
+        a->outcome->received = count(a->answered);
+        a->outcome->failed = count(a->refused);
+        a->outcome->has_data = a->answered != 0;
+        io_req_end(a->done, err);
+        a->done = NULL;
+    }
+    for (size_t i = 0; !a->is_cancelled && i < a->asked; i++)
+        if (a->calls[i].req.busy)
+            cluster_cancel(a->task.c->cluster, &a->calls[i]);
+    a->is_cancelled = true;
+    if (a->timer.busy)
+        io_cancel(a->task.c->io, &a->timer);
+    return op->waiting ? op_wait(MERGE) : op_end(op, OK);
+}
+
+static void ask_release(struct op *op)
+{
+    struct ask *a = ask_of(op);
+    ensure(!a->done);
+    task_end(&a->task);
+    arena_reset(&a->arena);
+    list_add(&a->task.c->idle_asks, &a->task.link);
+}
+
+void ask_free_idle(struct coordinator *c)
+{
+    list_each(l, &c->idle_asks)
+    {
+        struct ask *a = owner_of(l, struct ask, task.link);
+        list_remove(l);
+        arena_deinit(&a->arena);
+        mem_free(a);
+    }
+}

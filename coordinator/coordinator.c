@@ -1,0 +1,109 @@
+/* coordinator.c - one shard's coordinator: its tasks, its counters, the reads that need no task.
+ *
+ * Every op under way is a task on `busy`; stopping marks them all, and the coordinator is idle when
+ * the list is empty.
+ */
+// SPDX-License-Identifier: Apache-2.0
+#include "base/mem.h"
+#include "coordinator/inside.h"
+
+struct coordinator *coordinator_new(const struct coordinator_options *options)
+{
+    struct coordinator *c = mem_zalloc(sizeof *c);
+    ensure(options->io && options->cluster && options->replica.apply && options->replica.read);
+    c->options = *options;
+    c->io = options->io;
+    c->cluster = options->cluster;
+    list_init(&c->busy);
+    list_init(&c->idle_writes);
+    list_init(&c->idle_asks);
+    return c;
+}
+
+void coordinator_free(struct coordinator **coordinator)
+{
+    struct coordinator *c = *coordinator;
+    ensure(coordinator_idle(c));
+    write_free_idle(c);
+    ask_free_idle(c);
+    mem_free(c);
+    *coordinator = NULL;
+}
+
+void coordinator_stop(struct coordinator *c)
+{
+    c->is_stopping = true;
+    list_each(l, &c->busy) op_stop(&owner_of(l, struct task, link)->op, ERR_STOPPED);
+}
+
+bool coordinator_idle(const struct coordinator *c) { return list_empty(&c->busy); }
+
+void task_begin(struct task *t, struct coordinator *c, const struct op_state *states,
+                void (*release)(struct op *))
+{
+    t->c = c;
+    list_add(&c->busy, &t->link);
+    c->counts.in_flight++;
+    op_start(&t->op, io_ops(c->io), NULL, states, release);
+    if (c->is_stopping)
+        op_stop(&t->op, ERR_STOPPED);
+}
+
+void task_end(struct task *t)
+{
+    ensure(t->c->counts.in_flight > 0);
+    t->c->counts.in_flight--;
+    list_remove(&t->link);
+}
+
+bool enough_alive(struct coordinator *c, const struct replicas *replicas, unsigned required,
+                  struct coordinator_outcome *outcome)
+{
+    outcome->required = required;
+    outcome->alive = 0;
+    outcome->missing = 0;
+    for (size_t i = 0; i < replicas->count; i++) {
+        bool is_up = cluster_is_up(c->cluster, replicas->nodes[i]);
+        outcome->alive += is_up;
+        if (!is_up && !outcome->missing)
+            outcome->missing = replicas->nodes[i];
+    }
+    return outcome->alive >= required;
+}
+
+void coordinator_read(struct coordinator *c, struct io_req *req, struct op *op,
+                      const struct coordinator_read *r, struct read_outcome *out,
+                      struct coordinator_outcome *outcome)
+{
+    *outcome = (struct coordinator_outcome){ 0 };
+    *out = (struct read_outcome){ 0 };
+    if (r->read->is_range)
+        scan_start(c, req, op, r, out, outcome);
+    else
+        read_start(c, req, op, r, out, outcome);
+}
+
+enum err coordinator_read_now(struct coordinator *c, const struct coordinator_read *r,
+                              struct read_outcome *out)
+{
+    struct replicas replicas;
+    unsigned self = cluster_self(c->cluster);
+    bool is_one = r->level == LEVEL_ONE || r->level == LEVEL_LOCAL_ONE;
+    if (!is_one || r->read->is_range || !c->options.replica.read_now)
+        return ERR_WOULD_WAIT;
+    ring_replicas(cluster_ring(c->cluster), r->keyspace, self, r->read->token, &replicas);
+    for (size_t i = 0; i < replicas.count; i++) {
+        if (replicas.nodes[i] != self)
+            continue;
+        enum err err = c->options.replica.read_now(c->options.replica.context, r->read, r->arena,
+                                                   r->sink, out);
+        c->counts.local_reads += err == OK;
+        return err;
+    }
+    return ERR_WOULD_WAIT;
+}
+
+void coordinator_counts(const struct coordinator *c, struct coordinator_counts *out)
+{
+    *out = c->counts;
+}

@@ -1,0 +1,101 @@
+/* read.c - a read of one partition: one round on the replicas of its token.
+ *
+ *     begin ──> ask ──> ended
+ *       └── too few are up: nothing was sent
+ */
+// SPDX-License-Identifier: Apache-2.0
+#include "base/mem.h"
+#include "coordinator/inside.h"
+
+enum { BEGIN, ASK };
+
+struct reading {
+    struct task task;
+    struct coordinator_read args;
+    struct replicas replicas;
+    struct io_req ask;
+    struct io_req *done;
+    struct read_outcome *out;
+    struct coordinator_outcome *outcome;
+    unsigned required;
+};
+
+static struct op_next reading_begin(struct op *);
+static struct op_next reading_ask(struct op *);
+static void reading_release(struct op *);
+
+static const struct op_state states[] = {
+    [BEGIN] = { "begin", reading_begin, TO(ASK) },
+    [ASK] = { "ask", reading_ask, TO(ASK) },
+};
+
+static struct reading *reading_of(struct op *op) { return owner_of(op, struct reading, task.op); }
+
+/* Keeps those that count for the level. */
+static void replicas_keep(struct replicas *replicas, unsigned mask)
+{
+    size_t kept = 0;
+    for (size_t i = 0; i < replicas->count; i++)
+        if (mask >> i & 1)
+            replicas->nodes[kept++] = replicas->nodes[i];
+    replicas->count = kept;
+}
+
+void read_start(struct coordinator *c, struct io_req *req, struct op *op,
+                const struct coordinator_read *args, struct read_outcome *out,
+                struct coordinator_outcome *outcome)
+{
+    const struct ring *ring = cluster_ring(c->cluster);
+    unsigned self = cluster_self(c->cluster);
+    struct reading *r = mem_zalloc(sizeof *r);
+    r->args = *args;
+    r->done = req;
+    r->out = out;
+    r->outcome = outcome;
+    r->required = level_required(args->level, ring, args->keyspace, self, false);
+    ring_replicas(ring, args->keyspace, self, args->read->token, &r->replicas);
+    replicas_keep(&r->replicas, level_counts(args->level, ring, self, &r->replicas));
+    c->counts.reads++;
+    io_req_begin(req, op);
+    task_begin(&r->task, c, states, reading_release);
+}
+
+static struct op_next reading_end(struct reading *r, enum err err)
+{
+    io_req_end(r->done, err);
+    return op_end(&r->task.op, err);
+}
+
+static struct op_next reading_begin(struct op *op)
+{
+    struct reading *r = reading_of(op);
+    struct coordinator *c = r->task.c;
+    if (r->required == 0)
+        return reading_end(r, ERR_INVALID);
+    if (!enough_alive(c, &r->replicas, r->required, r->outcome)) {
+        c->counts.unavailable++;
+        return reading_end(r, ERR_UNAVAILABLE);
+    }
+    struct ask_args ask = { .replicas = &r->replicas,
+                            .required = r->required,
+                            .table = r->args.table,
+                            .read = r->args.read,
+                            .deadline_ns = r->args.deadline_ns,
+                            .arena = r->args.arena,
+                            .sink = r->args.sink };
+    ask_start(c, &r->ask, op, &ask, r->out, r->outcome);
+    return op_wait(ASK);
+}
+
+static struct op_next reading_ask(struct op *op)
+{
+    struct reading *r = reading_of(op);
+    return r->ask.busy ? op_wait(ASK) : reading_end(r, r->ask.err);
+}
+
+static void reading_release(struct op *op)
+{
+    struct reading *r = reading_of(op);
+    task_end(&r->task);
+    mem_free(r);
+}

@@ -242,11 +242,12 @@ void io_write(struct io *io, struct io_req *req, struct op *op, struct io_file *
     e->from = from;
     e->n = n;
     e->offset = f->is_append ? f->inode->now.size : offset;
+    e->size = e->err == OK ? n : 0;
     if (e->err != OK)
         e->n = sim_below(io->sim, n + 1);
     if (!has_room(io, f, e->offset + e->n)) {
         e->err = ERR_NO_SPACE;
-        e->n = 0;
+        e->n = e->size = 0;
     }
     bool is_late = sim_below(io->sim, 2) == 0 && !f->is_append;
     e->fire = is_late ? write_late : write_done;

@@ -73,7 +73,7 @@ void io_remove(struct io *io, struct io_req *req, struct op *op, const char *pat
     if (!p.folder || !p.inode)
         e->err = ERR_NOT_FOUND;
     else if (p.inode->names_now.count > 0)
-        e->err = ERR_INVALID;
+        e->err = ERR_EXISTS;
     else
         name_changed(e, sim_place_remove(&p));
 }

@@ -420,6 +420,54 @@ START_TEST(garbage_and_foreign_names_are_no_records)
 }
 END_TEST
 
+/* Bytes changed, blocks zeroed, moved, repeated: records that come are records that were. */
+static void damage(struct bench *b, const char *path)
+{
+    uint8_t bytes[8192] = { 0 };
+    struct bytes file = sim_file(b->sim, 0, path);
+    ck_assert_uint_eq(file.size, SEGMENT);
+    size_t from = sim_draw(b->sim) % (file.size - sizeof bytes);
+    size_t to = sim_draw(b->sim) % (file.size - sizeof bytes);
+    size_t size = 1 + sim_draw(b->sim) % sizeof bytes;
+    switch (sim_draw(b->sim) % 4) {
+    case 0:
+        flip(b, path, to);
+        return;
+    case 1:
+        memcpy(bytes, file.data + from, size);
+        break;
+    case 2:
+        from -= from % 4096;
+        to -= to % 4096;
+        size = 4096;
+        memcpy(bytes, file.data + from, size);
+        break;
+    default:
+        break;
+    }
+    sim_file_set(b->sim, 0, path, to, bytes_of(bytes, size));
+}
+
+START_TEST(whatever_is_damaged_nothing_is_invented)
+{
+    struct bench *b = bench_new((uint64_t)_i, slow, JOURNAL_GROUP);
+    struct seen seen = { 0 };
+    ck_assert_int_eq(bench_open(b), OK);
+    ck_assert_int_eq(bench_append_all(b, 20), OK);
+    ck_assert_int_eq(bench_append_all(b, 29), OK);
+    if (_i % 2)
+        ck_assert_int_eq(bench_close(b), OK);
+    for (int i = 0; i < 12; i++) {
+        damage(b, i % 3 ? "/data/log/1.log" : "/data/log/2.log");
+        enum err err = bench_read(b, &seen);
+        ck_assert(err == OK || err == ERR_CORRUPT);
+        for (size_t k = 1; k < seen.count; k++)
+            ck_assert_uint_lt(seen.numbers[k - 1], seen.numbers[k]);
+    }
+    bench_free(b);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("journal");
@@ -443,6 +491,7 @@ int main(void)
     tcase_add_test(t, a_log_of_a_newer_version_is_refused);
     tcase_add_test(t, a_file_cut_at_any_byte_is_read_without_harm);
     tcase_add_test(t, garbage_and_foreign_names_are_no_records);
+    tcase_add_loop_test(t, whatever_is_damaged_nothing_is_invented, 0, 60);
     suite_add_tcase(suite, t);
     SRunner *r = srunner_create(suite);
     srunner_run_all(r, CK_NORMAL);

@@ -170,7 +170,7 @@ START_TEST(names_are_listed_moved_linked_and_removed)
     ck_assert_int_eq(await(&a), OK);
     io_link(a.io, &a.req, &a.op, "/d/e/c", "/d/z");
     ck_assert_int_eq(await(&a), ERR_EXISTS);
-    ck_assert_int_eq(remove_path("/d/e"), ERR_INVALID); /* not empty */
+    ck_assert_int_eq(remove_path("/d/e"), ERR_EXISTS); /* not empty */
     ck_assert_int_eq(remove_path("/d/q"), ERR_NOT_FOUND);
     io_list(a.io, &a.req, &a.op, "/d", &arena, &names);
     ck_assert_int_eq(await(&a), OK);

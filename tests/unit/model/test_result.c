@@ -564,6 +564,41 @@ START_TEST(what_was_not_asked_for_is_corrupt)
 }
 END_TEST
 
+/* A page that is full just before a partition of which nothing but its deletion is left: who merges
+ * further must hear of that deletion, so the page says that there is more. */
+START_TEST(a_deletion_behind_a_full_page_is_not_lost)
+{
+    struct script s;
+    struct page page = { .sink = { page_partition, page_row } };
+    struct read_outcome outcome;
+    script_begin(&s);
+    page.world = &s.w;
+    page.rows = arena_array(&s.w.arena, struct row, 2);
+    page.keys = arena_array(&s.w.arena, struct bytes, 2);
+    s.w.read = (struct read){ .table = s.w.table->id,
+                              .is_range = true,
+                              .after = INT64_MIN,
+                              .upto = INT64_MAX,
+                              .rows_limit = 1,
+                              .bytes_limit = 1 << 20 };
+    struct buf out = buf_in(&s.w.arena);
+    struct row row = script_row(&s, 0, 0);
+    struct read_sink *sink = &s.writer.sink;
+    const struct partition *first = &s.w.partitions[0], *second = &s.w.partitions[1];
+    result_begin(&s.writer, &s.w.read, &out);
+    sink->partition(sink, first->key, first->token, deletion_none());
+    sink->row(sink, &row, true);
+    sink->partition(sink, second->key, second->token, (struct deletion){ 5, 0 });
+    result_end(&s.writer, &(struct read_outcome){ 0 });
+    struct bytes answer = buf_bytes(&out);
+    ck_assert_int_eq(
+        result_merge(s.w.table, &s.w.read, &answer, 1, &s.w.arena, &page.sink, &outcome, NULL), OK);
+    ck_assert(outcome.has_more && page.live == 1 && page.heads == 1);
+    ck_assert(bytes_equal(outcome.last.key, first->key));
+    world_deinit(&s.w);
+}
+END_TEST
+
 START_TEST(no_answers_are_an_empty_result)
 {
     struct script s;
@@ -584,6 +619,7 @@ int main(void)
     tcase_add_test(tcase, answers_merge_as_far_as_all_of_them_reach);
     tcase_add_test(tcase, rows_out_of_order_are_corrupt);
     tcase_add_test(tcase, what_was_not_asked_for_is_corrupt);
+    tcase_add_test(tcase, a_deletion_behind_a_full_page_is_not_lost);
     tcase_add_test(tcase, no_answers_are_an_empty_result);
     tcase_add_test(tcase, answers_that_are_cut_or_flipped_are_refused_and_named);
     suite_add_tcase(suite, tcase);

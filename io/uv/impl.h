@@ -159,8 +159,8 @@ bool mail_waits(struct io *);
 void mail_close(struct io *);
 
 /* lanes.c */
-void lane_open(struct lane *, const char *name, int threads_max);
-void lane_close(struct lane *); /* when no job is left */
+void lane_begin(struct lane *, const char *name, int threads_max);
+void lane_end(struct lane *); /* when no job is left */
 void lanes_open(struct uv_world *);
 void lanes_close(struct uv_world *);
 /* A zeroed job of the shard; begins the request. */

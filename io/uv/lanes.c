@@ -61,7 +61,7 @@ static void lane_main(void *arg)
 
 /* ---- lanes ---- */
 
-void lane_open(struct lane *lane, const char *name, int threads_max)
+void lane_begin(struct lane *lane, const char *name, int threads_max)
 {
     *lane = (struct lane){ .name = name, .threads_max = threads_max };
     lane->threads = mem_zalloc((size_t)threads_max * sizeof *lane->threads);
@@ -69,7 +69,7 @@ void lane_open(struct lane *lane, const char *name, int threads_max)
     ensure(uv_cond_init(&lane->has_job) == 0);
 }
 
-void lane_close(struct lane *lane)
+void lane_end(struct lane *lane)
 {
     uv_mutex_lock(&lane->mutex);
     ensure(!lane->first);
@@ -86,13 +86,13 @@ void lane_close(struct lane *lane)
 void lanes_open(struct uv_world *world)
 {
     for (int i = 0; i < LANE_COUNT; i++)
-        lane_open(&world->lanes[i], lanes[i].name, lanes[i].threads_max);
+        lane_begin(&world->lanes[i], lanes[i].name, lanes[i].threads_max);
 }
 
 void lanes_close(struct uv_world *world)
 {
     for (int i = 0; i < LANE_COUNT; i++)
-        lane_close(&world->lanes[i]);
+        lane_end(&world->lanes[i]);
 }
 
 /* The system may refuse a thread; a lane can live with fewer, but not with none. */

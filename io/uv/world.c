@@ -54,7 +54,7 @@ static struct io *shard_open(struct uv_world *world, int self)
     timers_open(io);
     signals_open(io);
     mail_open(io);
-    lane_open(&io->sync, "sync", 1);
+    lane_begin(&io->sync, "sync", 1);
     return io;
 }
 
@@ -142,7 +142,7 @@ static void world_close(struct uv_world *world)
 {
     lanes_close(world);
     for (int i = 0; i < world->count; i++)
-        lane_close(&world->shards[i]->sync);
+        lane_end(&world->shards[i]->sync);
     for (int i = 0; i < world->count; i++)
         shard_close(world->shards[i]);
     tickets_close(world);

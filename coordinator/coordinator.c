@@ -1,53 +1,31 @@
-/* coordinator.c - one shard's requests under way: their budget, their deadlines, stopping them.
+/* coordinator.c - one shard's coordinator: its tasks, its counters, the reads that need no task.
  *
- *     running: request ─ request ─ request        each an op (write.c, read.c)
- *                 one watch op wakes what is late
- *
- * Requests cost no timer each: the watch sleeps until the soonest deadline that it has seen, and
- * most requests are over long before.  It runs only while there are requests, so an idle
- * coordinator has no op at all.
- *
- * Invariants: 1. soonest_ns is never later than the deadline of a running request whose deadline
- * has not passed.  2. bytes is the sum over the running ones.
+ * Every op under way is a task on `busy`; stopping marks them all, and the coordinator is idle when
+ * the list is empty.
  */
 // SPDX-License-Identifier: Apache-2.0
 #include "base/mem.h"
-#include "coordinator/internal.h"
-
-enum { LOOK };
-
-static struct op_next watch_look(struct op *);
-static void watch_release(struct op *);
-static const struct op_state watch_states[] = {
-    [LOOK] = { "look", watch_look, TO(LOOK) },
-};
-
-static struct coordinator *watch_of(struct op *op)
-{
-    return owner_of(op, struct coordinator, watch);
-}
+#include "coordinator/inside.h"
 
 struct coordinator *coordinator_new(const struct coordinator_options *options)
 {
     struct coordinator *c = mem_zalloc(sizeof *c);
-    ensure(options->io && options->cluster && options->replica.apply && options->replica.read &&
-           options->replica.read_now);
+    ensure(options->io && options->cluster && options->replica.apply && options->replica.read);
     c->options = *options;
-    c->soonest_ns = UINT64_MAX;
-    list_init(&c->running);
-    list_init(&c->writes_free);
-    list_init(&c->reads_free);
+    c->io = options->io;
+    c->cluster = options->cluster;
+    list_init(&c->busy);
+    list_init(&c->idle_writes);
+    list_init(&c->idle_asks);
     return c;
 }
 
 void coordinator_free(struct coordinator **coordinator)
 {
     struct coordinator *c = *coordinator;
-    if (!c)
-        return;
     ensure(coordinator_idle(c));
-    writes_deinit(c);
-    reads_deinit(c);
+    write_free_idle(c);
+    ask_free_idle(c);
     mem_free(c);
     *coordinator = NULL;
 }
@@ -55,105 +33,77 @@ void coordinator_free(struct coordinator **coordinator)
 void coordinator_stop(struct coordinator *c)
 {
     c->is_stopping = true;
-    list_each(l, &c->running) op_stop(owner_of(l, struct running, link)->op, ERR_STOPPED);
-    if (c->is_watching)
-        op_wake(&c->watch);
+    list_each(l, &c->busy) op_stop(&owner_of(l, struct task, link)->op, ERR_STOPPED);
 }
 
-bool coordinator_idle(const struct coordinator *c)
+bool coordinator_idle(const struct coordinator *c) { return list_empty(&c->busy); }
+
+void task_begin(struct task *t, struct coordinator *c, const struct op_state *states,
+                void (*release)(struct op *))
 {
-    return list_empty(&c->running) && !c->is_watching;
+    t->c = c;
+    list_add(&c->busy, &t->link);
+    c->counts.in_flight++;
+    op_start(&t->op, io_ops(c->io), NULL, states, release);
+    if (c->is_stopping)
+        op_stop(&t->op, ERR_STOPPED);
+}
+
+void task_end(struct task *t)
+{
+    ensure(t->c->counts.in_flight > 0);
+    t->c->counts.in_flight--;
+    list_remove(&t->link);
+}
+
+bool enough_alive(struct coordinator *c, const struct replicas *replicas, unsigned required,
+                  struct coordinator_outcome *outcome)
+{
+    outcome->required = required;
+    outcome->alive = 0;
+    outcome->missing = 0;
+    for (size_t i = 0; i < replicas->count; i++) {
+        bool is_up = cluster_is_up(c->cluster, replicas->nodes[i]);
+        outcome->alive += is_up;
+        if (!is_up && !outcome->missing)
+            outcome->missing = replicas->nodes[i];
+    }
+    return outcome->alive >= required;
+}
+
+void coordinator_read(struct coordinator *c, struct io_req *req, struct op *op,
+                      const struct coordinator_read *r, struct read_outcome *out,
+                      struct coordinator_outcome *outcome)
+{
+    *outcome = (struct coordinator_outcome){ 0 };
+    *out = (struct read_outcome){ 0 };
+    if (r->read->is_range)
+        scan_start(c, req, op, r, out, outcome);
+    else
+        read_start(c, req, op, r, out, outcome);
+}
+
+enum err coordinator_read_now(struct coordinator *c, const struct coordinator_read *r,
+                              struct read_outcome *out)
+{
+    struct replicas replicas;
+    unsigned self = cluster_self(c->cluster);
+    bool is_one = r->level == LEVEL_ONE || r->level == LEVEL_LOCAL_ONE;
+    if (!is_one || r->read->is_range || !c->options.replica.read_now)
+        return ERR_WOULD_WAIT;
+    ring_replicas(cluster_ring(c->cluster), r->keyspace, self, r->read->token, &replicas);
+    for (size_t i = 0; i < replicas.count; i++) {
+        if (replicas.nodes[i] != self)
+            continue;
+        enum err err = c->options.replica.read_now(c->options.replica.context, r->read, r->arena,
+                                                   r->sink, out);
+        c->counts.local_reads += err == OK;
+        return err;
+    }
+    return ERR_WOULD_WAIT;
 }
 
 void coordinator_counts(const struct coordinator *c, struct coordinator_counts *out)
 {
     *out = c->counts;
-}
-
-/* ---- running ---- */
-
-static void watch_begin(struct coordinator *c)
-{
-    if (c->is_watching) {
-        op_wake(&c->watch);
-        return;
-    }
-    c->is_watching = true;
-    op_start(&c->watch, io_ops(c->options.io), NULL, watch_states, watch_release);
-}
-
-bool running_begin(struct coordinator *c, struct running *r, struct op *op, uint64_t deadline_ns,
-                   size_t bytes)
-{
-    uint64_t most = c->options.requests_bytes_max;
-    bool is_over = most && c->bytes > 0 && c->bytes + bytes > most;
-    *r = (struct running){ .op = op, .deadline_ns = deadline_ns, .bytes = is_over ? 0 : bytes };
-    list_init(&r->link);
-    list_add(&c->running, &r->link);
-    c->bytes += r->bytes;
-    c->counts.in_flight++;
-    if (c->is_stopping)
-        op_stop(op, ERR_STOPPED);
-    if (deadline_ns < c->soonest_ns) {
-        c->soonest_ns = deadline_ns;
-        watch_begin(c);
-    }
-    return !is_over;
-}
-
-void running_end(struct coordinator *c, struct running *r)
-{
-    ensure(c->bytes >= r->bytes && c->counts.in_flight > 0);
-    list_remove(&r->link);
-    c->bytes -= r->bytes;
-    c->counts.in_flight--;
-    if (c->is_stopping && list_empty(&c->running) && c->is_watching)
-        op_wake(&c->watch);
-}
-
-bool running_is_late(struct coordinator *c, const struct running *r)
-{
-    return io_now(c->options.io) >= r->deadline_ns;
-}
-
-/* ---- the watch ---- */
-
-/* A late request is woken once: it decides, and does not count for the next look. */
-static void watch_wake_late(struct coordinator *c, uint64_t now_ns)
-{
-    c->soonest_ns = UINT64_MAX;
-    list_each(l, &c->running)
-    {
-        struct running *r = owner_of(l, struct running, link);
-        if (r->deadline_ns <= now_ns)
-            op_wake(r->op);
-        else
-            c->soonest_ns = u64_min(c->soonest_ns, r->deadline_ns);
-    }
-}
-
-static struct op_next watch_look(struct op *op)
-{
-    struct coordinator *c = watch_of(op);
-    struct io *io = c->options.io;
-    uint64_t now_ns = io_now(io);
-    if (c->soonest_ns <= now_ns)
-        watch_wake_late(c, now_ns);
-    bool is_done = list_empty(&c->running) && (c->is_stopping || !c->timer.busy);
-    if (c->timer.busy && (is_done || c->soonest_ns < c->timer_ns))
-        io_cancel(io, &c->timer);
-    if (c->timer.busy)
-        return op_wait(LOOK);
-    if (is_done || c->soonest_ns == UINT64_MAX)
-        return op_end(op, OK);
-    c->timer_ns = c->soonest_ns;
-    io_sleep(io, &c->timer, op, c->soonest_ns - now_ns);
-    return op_wait(LOOK);
-}
-
-static void watch_release(struct op *op)
-{
-    struct coordinator *c = watch_of(op);
-    c->is_watching = false;
-    c->soonest_ns = UINT64_MAX;
 }

@@ -1,78 +1,80 @@
-/* level.c - how many replicas a consistency level needs; who may be asked.
+/* level.c - how many replicas a consistency level needs, and which ones count.
  *
- *     ONE 1   TWO 2   THREE 3   QUORUM factor/2 + 1   ALL factor      ANY (writes) as ONE
- *     LOCAL_ONE, LOCAL_QUORUM, EACH_QUORUM: as the plain ones, with one data centre
+ *     ONE, TWO, THREE, LOCAL_ONE   that many            QUORUM         more than half of all
+ *     ALL                          all                  LOCAL_QUORUM   of this data centre's
+ *     ANY                          one (writes)         EACH_QUORUM    as LOCAL_QUORUM, with one
+ *                                                                      data centre
  *
- * The factor is what the keyspace asks for, not what the ring can give: a keyspace of factor 3 on
- * one node has no quorum, as in Cassandra.
- *
- * Not there: several data centres in one keyspace with the levels that tell them apart, and the
- * serial levels; both give 0.
+ * The replication factor decides, not how many nodes there are: QUORUM of three on a ring of one
+ * node is two, and Unavailable, as Cassandra has it.
  */
 // SPDX-License-Identifier: Apache-2.0
-#include "coordinator/internal.h"
+#include "coordinator/inside.h"
 
-static unsigned keyspace_factor(const struct keyspace *ks)
+static bool level_is_local(enum level level)
 {
-    unsigned sum = 0;
-    if (ks->replication == REPLICATION_LOCAL)
-        return 1;
-    if (ks->replication == REPLICATION_SIMPLE)
-        return ks->factor;
+    return level == LEVEL_LOCAL_QUORUM || level == LEVEL_LOCAL_ONE || level == LEVEL_EACH_QUORUM;
+}
+
+static unsigned factor_total(const struct keyspace *ks)
+{
+    unsigned total = 0;
+    if (ks->replication != REPLICATION_TOPOLOGY)
+        return ks->replication == REPLICATION_LOCAL ? 1 : ks->factor;
     for (size_t i = 0; i < ks->datacenters_count; i++)
-        sum += ks->datacenters[i].factor;
-    return sum;
+        total += ks->datacenters[i].factor;
+    return total;
+}
+
+/* Of the data centre that a node is in; SimpleStrategy does not know data centres. */
+static unsigned factor_local(const struct keyspace *ks, const struct ring *ring, unsigned self)
+{
+    ensure(self >= 1 && self <= ring->nodes_count);
+    if (ks->replication != REPLICATION_TOPOLOGY)
+        return factor_total(ks);
+    for (size_t i = 0; i < ks->datacenters_count; i++)
+        if (strcmp(ks->datacenters[i].name, ring->nodes[self - 1].data_center) == 0)
+            return ks->datacenters[i].factor;
+    return 0;
 }
 
 unsigned level_required(enum level level, const struct ring *ring, const struct keyspace *ks,
-                        bool is_write)
+                        unsigned self, bool is_write)
 {
-    unsigned factor = keyspace_factor(ks);
-    bool is_one_center = ks->replication != REPLICATION_TOPOLOGY || ks->datacenters_count <= 1;
-    ensure(ring->nodes_count > 0);
+    unsigned factor = level_is_local(level) ? factor_local(ks, ring, self) : factor_total(ks);
     switch (level) {
     case LEVEL_ANY:
-        return is_write ? 1 : 0;
+        return is_write;
     case LEVEL_ONE:
-        return 1;
     case LEVEL_LOCAL_ONE:
-        return is_one_center ? 1 : 0;
+        return 1;
     case LEVEL_TWO:
         return 2;
     case LEVEL_THREE:
         return 3;
     case LEVEL_QUORUM:
-        return factor / 2 + 1;
     case LEVEL_LOCAL_QUORUM:
+        return factor / 2 + 1;
     case LEVEL_EACH_QUORUM:
-        return is_one_center ? factor / 2 + 1 : 0;
+        return is_write ? factor / 2 + 1 : 0;
     case LEVEL_ALL:
-        return factor ? factor : 1;
+        return factor;
     case LEVEL_SERIAL:
     case LEVEL_LOCAL_SERIAL:
         return 0;
     }
-    return 0; /* a number that is no level */
+    return 0;
 }
 
-void targets_find(const struct coordinator *c, const struct keyspace *ks, int64_t token,
-                  struct targets *out)
+unsigned level_counts(enum level level, const struct ring *ring, unsigned self,
+                      const struct replicas *replicas)
 {
-    struct cluster *cluster = c->options.cluster;
-    unsigned self = cluster_self(cluster);
-    struct replicas replicas;
-    ring_replicas(cluster_ring(cluster), ks, self, token, &replicas);
-    *out = (struct targets){ .replicas_count = (unsigned)replicas.count };
-    for (size_t i = 0; i < replicas.count; i++)
-        if (replicas.nodes[i] == self)
-            out->nodes[out->count++] = self;
-    for (size_t i = 0; i < replicas.count; i++) {
-        unsigned node = replicas.nodes[i];
-        if (node == self)
-            continue;
-        if (cluster_is_up(cluster, node))
-            out->nodes[out->count++] = node;
-        else if (!out->missing)
-            out->missing = node;
+    unsigned mask = 0;
+    const char *own = ring->nodes[self - 1].data_center;
+    for (size_t i = 0; i < replicas->count; i++) {
+        const struct node *n = &ring->nodes[replicas->nodes[i] - 1];
+        if (!level_is_local(level) || strcmp(n->data_center, own) == 0)
+            mask |= 1u << i;
     }
+    return mask;
 }

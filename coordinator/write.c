@@ -1,43 +1,42 @@
-/* write.c - one write: to every replica that is up, answered at its level, then it lingers.
+/* write.c - one write: send it to every replica that is up, answer the client at its level, stay
+ * until all have answered.
  *
  *     send ──> gather ──> answer ──> linger ──> ended
+ *       └── too few are up: answer, nothing was sent
  *
- * `send` counts the replicas that are up first: too few, and nothing is sent.  The client is
- * answered in `answer`: at the level; when refusals have made it impossible (ERR_WRITE_FAILURE, at
- * once); when silence has (a deadline, or connections that closed: ERR_WRITE_TIMEOUT, since a
- * silent replica may have applied it).  The op then lingers until every replica has answered or its
- * time is over: those answers are counted, and hints will start from them.
+ * The client is answered in `answer`, which is entered at the level, when the level is out of
+ * reach, or at the deadline; the op then lingers for the replies of the other replicas.  What a
+ * replica that is down missed will be a hint's matter; until there are hints, reads at QUORUM see
+ * it.
  *
- * A replica is a bit; a bit is set once, whatever is repeated.  The bits: acked, refused, silent.
- *
- * Invariants: 1. the three sets are disjoint.  2. the client's request ends once.  3. the
- * mutation's bytes stay until the local replica has let go of them.
+ * Invariants: 1. an acknowledgement is a bit of its replica, so repeating it changes nothing.
+ * 2. the client's request completes exactly once, in `answer`.  3. the mutation's bytes live as
+ * long as any replica may read them.
  */
 // SPDX-License-Identifier: Apache-2.0
 #include "base/mem.h"
-#include "coordinator/internal.h"
+#include "coordinator/inside.h"
 
 enum { SEND, GATHER, ANSWER, LINGER };
+enum { ARENA_BYTES = 4096 };
 
 struct write {
-    struct op op;
-    struct coordinator *c;
-    struct running running;
-    struct list link; /* in the pool */
-    struct io_req *client;
-    struct coordinator_outcome *outcome;
-    const struct keyspace *keyspace; /* until the answer */
-    enum level level;
+    struct task task;
+    struct arena arena;
+    struct bytes mutation;
     int64_t token;
-    struct buf mutation;
-    bool is_admitted;
-    unsigned required;
-    struct targets targets;
-    uint32_t acked, refused, silent; /* bits of targets */
-    bool is_overloaded;              /* every refusal was "overloaded" */
-    struct io_req local;
-    struct arena arena; /* answers to APPLY are empty; calls want a place */
+    uint64_t deadline_ns;
+    struct replicas replicas;
     struct cluster_call calls[REPLICAS_MAX];
+    struct io_req local, timer;
+    unsigned sent, acked, failed; /* a bit per replica */
+    unsigned refused, broken;     /* of failed: by the replica itself; without any word */
+    unsigned counted, required;   /* which replicas count for the level, how many it needs */
+    unsigned overloaded;          /* of refused */
+    enum err err;                 /* decided before anything was sent */
+    bool is_cancelled;
+    struct io_req *done; /* NULL once the client has been answered */
+    struct coordinator_outcome *outcome;
 };
 
 static struct op_next write_send(struct op *);
@@ -46,221 +45,225 @@ static struct op_next write_answer(struct op *);
 static struct op_next write_linger(struct op *);
 static void write_release(struct op *);
 
-static const struct op_state write_states[] = {
+static const struct op_state states[] = {
     [SEND] = { "send", write_send, TO(GATHER) | TO(ANSWER) },
     [GATHER] = { "gather", write_gather, TO(GATHER) | TO(ANSWER) },
     [ANSWER] = { "answer", write_answer, TO(LINGER) },
     [LINGER] = { "linger", write_linger, TO(LINGER) },
 };
 
-static struct write *write_of(struct op *op) { return owner_of(op, struct write, op); }
-static unsigned count(uint32_t bits) { return (unsigned)__builtin_popcount(bits); }
-
-/* ---- the pool ---- */
+static struct write *write_of(struct op *op) { return owner_of(op, struct write, task.op); }
+static unsigned count(unsigned bits) { return (unsigned)__builtin_popcount(bits); }
 
 static struct write *write_take(struct coordinator *c)
 {
-    if (list_empty(&c->writes_free)) {
-        struct write *w = mem_zalloc(sizeof *w);
-        list_init(&w->link);
-        return w;
+    struct write *w = NULL;
+    if (list_empty(&c->idle_writes)) {
+        w = mem_zalloc(sizeof *w);
+        arena_init(&w->arena, ARENA_BYTES);
+    } else {
+        w = owner_of(c->idle_writes.next, struct write, task.link);
+        list_remove(&w->task.link);
+        struct arena arena = w->arena;
+        *w = (struct write){ .arena = arena };
     }
-    struct write *w = owner_of(c->writes_free.next, struct write, link);
-    list_remove(&w->link);
-    c->writes_free_count--;
+    list_init(&w->task.link);
     return w;
 }
 
-static void write_free(struct write *w)
-{
-    buf_deinit(&w->mutation);
-    arena_deinit(&w->arena);
-    mem_free(w);
-}
-
-void writes_deinit(struct coordinator *c)
-{
-    list_each(l, &c->writes_free) write_free(owner_of(l, struct write, link));
-    list_init(&c->writes_free);
-}
-
-static void write_release(struct op *op)
-{
-    struct write *w = write_of(op);
-    struct coordinator *c = w->c;
-    ensure(!w->client);
-    running_end(c, &w->running);
-    if (c->writes_free_count >= POOL_MAX || w->mutation.room > ARENA_BYTES) {
-        write_free(w);
-        return;
-    }
-    c->writes_free_count++;
-    list_add(&c->writes_free, &w->link);
-}
-
-/* ---- beginning ---- */
-
 void coordinator_write(struct coordinator *c, struct io_req *req, struct op *op,
-                       const struct coordinator_write *asked, struct coordinator_outcome *outcome)
+                       const struct coordinator_write *args, struct coordinator_outcome *outcome)
 {
+    const struct ring *ring = cluster_ring(c->cluster);
+    unsigned self = cluster_self(c->cluster);
     struct write *w = write_take(c);
-    io_req_begin(req, op);
-    c->counts.writes++;
     *outcome = (struct coordinator_outcome){ 0 };
-    w->c = c;
-    w->client = req;
+    w->done = req;
     w->outcome = outcome;
-    w->keyspace = asked->keyspace;
-    w->level = asked->level;
-    w->token = asked->token;
-    w->acked = w->refused = w->silent = 0;
-    w->is_overloaded = true;
-    w->targets.count = 0;
-    w->local = (struct io_req){ .err = OK };
-    buf_clear(&w->mutation);
-    buf_put_bytes(&w->mutation, asked->mutation);
-    arena_reset(&w->arena);
-    op_start(&w->op, io_ops(c->options.io), NULL, write_states, write_release);
-    w->is_admitted =
-        running_begin(c, &w->running, &w->op, asked->deadline_ns, asked->mutation.size);
+    w->token = args->token;
+    w->deadline_ns = args->deadline_ns;
+    w->mutation = arena_copy(&w->arena, args->mutation);
+    ring_replicas(ring, args->keyspace, self, args->token, &w->replicas);
+    w->required = level_required(args->level, ring, args->keyspace, self, true);
+    w->counted = level_counts(args->level, ring, self, &w->replicas);
+    c->counts.writes++;
+    c->bytes_in_flight += w->mutation.size;
+    if (w->required == 0)
+        w->err = ERR_INVALID;
+    else if (!enough_alive(c, &w->replicas, w->required, outcome))
+        w->err = ERR_UNAVAILABLE;
+    else if (c->options.requests_bytes_max && c->bytes_in_flight > c->options.requests_bytes_max)
+        w->err = ERR_OVERLOADED;
+    io_req_begin(req, op);
+    task_begin(&w->task, c, states, write_release);
 }
 
-static struct op_next write_done(struct write *w, enum err err)
-{
-    w->op.err = err; /* what the client is told */
-    return op_goto(ANSWER);
-}
+/* ---- sending ---- */
 
-static void write_send_to(struct write *w, unsigned i)
+static void write_to(struct write *w, size_t i)
 {
-    struct coordinator *c = w->c;
-    const struct replica_slot *slot = &c->options.replica;
-    unsigned node = w->targets.nodes[i];
-    struct bytes mutation = buf_bytes(&w->mutation);
-    if (node == cluster_self(c->options.cluster)) {
-        slot->apply(slot->context, &w->local, &w->op, w->token, mutation, w->running.deadline_ns);
-        return;
-    }
+    struct coordinator *c = w->task.c;
+    unsigned node = w->replicas.nodes[i];
     struct cluster_message m = { .node = node,
                                  .verb = VERB_APPLY,
-                                 .body = mutation,
-                                 .deadline_ns = w->running.deadline_ns,
+                                 .body = w->mutation,
+                                 .deadline_ns = w->deadline_ns,
                                  .has_token = true,
                                  .token = w->token };
+    w->sent |= 1u << i;
+    if (node == cluster_self(c->cluster)) {
+        c->options.replica.apply(c->options.replica.context, &w->local, &w->task.op, w->token,
+                                 w->mutation, w->deadline_ns);
+        return;
+    }
     w->calls[i].arena = &w->arena;
-    cluster_call(c->options.cluster, &w->calls[i], &w->op, &m);
+    cluster_call(c->cluster, &w->calls[i], &w->task.op, &m);
 }
 
 static struct op_next write_send(struct op *op)
 {
     struct write *w = write_of(op);
-    struct cluster *cluster = w->c->options.cluster;
-    if (op->stop)
-        return write_done(w, op->stop);
-    w->required = level_required(w->level, cluster_ring(cluster), w->keyspace, true);
-    if (w->required == 0)
-        return write_done(w, ERR_INVALID);
-    targets_find(w->c, w->keyspace, w->token, &w->targets);
-    if (w->targets.count < w->required)
-        return write_done(w, ERR_UNAVAILABLE);
-    if (!w->is_admitted) {
-        w->targets.count = 0;
-        return write_done(w, ERR_OVERLOADED);
-    }
-    for (unsigned i = w->targets.count; i-- > 0;)
-        write_send_to(w,
-                      i); /* the local one, which is the first, last: the others are on the way */
+    struct coordinator *c = w->task.c;
+    uint64_t now = io_now(c->io);
+    if (w->err != OK || op->stop)
+        return op_goto(ANSWER);
+    io_sleep(c->io, &w->timer, op, w->deadline_ns > now ? w->deadline_ns - now : 0);
+    for (size_t i = 0; i < w->replicas.count; i++)
+        if (cluster_is_up(c->cluster, w->replicas.nodes[i]))
+            write_to(w, i);
     return op_wait(GATHER);
 }
 
 /* ---- gathering ---- */
 
-static const struct io_req *write_req(const struct write *w, unsigned i)
+/* Did the replica say no, or did we just not hear from it? */
+static bool write_is_refusal(enum err err)
 {
-    bool is_local = w->targets.nodes[i] == cluster_self(w->c->options.cluster);
-    return is_local ? &w->local : &w->calls[i].req;
+    return err != ERR_TIMEOUT && err != ERR_CLOSED && err != ERR_STOPPED && err != ERR_REFUSED &&
+           err != ERR_UNREACHABLE;
 }
 
-static uint32_t write_heard(const struct write *w) { return w->acked | w->refused | w->silent; }
+static void write_note(struct write *w, size_t i, enum err err)
+{
+    unsigned bit = 1u << i;
+    if (err == OK) {
+        w->acked |= bit;
+        w->task.c->counts.late_acks += !w->done;
+        return;
+    }
+    w->failed |= bit;
+    if (write_is_refusal(err))
+        w->refused |= bit;
+    else
+        w->broken |= bit;
+    if (err == ERR_OVERLOADED)
+        w->overloaded |= bit;
+}
 
-/* Sorts the replicas that have answered since the last look into the three sets. */
+/* Takes note of every reply that has come since the last look. */
 static void write_look(struct write *w)
 {
-    for (unsigned i = 0; i < w->targets.count; i++) {
-        uint32_t bit = 1u << i;
-        const struct io_req *req = write_req(w, i);
-        if ((write_heard(w) & bit) || req->busy)
+    unsigned open = w->sent & ~w->acked & ~w->failed;
+    for (size_t i = 0; i < w->replicas.count; i++) {
+        if (!(open >> i & 1))
             continue;
-        if (req->err == OK)
-            w->acked |= bit;
-        else if (is_silence(req->err))
-            w->silent |= bit;
-        else
-            w->refused |= bit, w->is_overloaded &= req->err == ERR_OVERLOADED;
+        bool is_self = w->replicas.nodes[i] == cluster_self(w->task.c->cluster);
+        const struct io_req *req = is_self ? &w->local : &w->calls[i].req;
+        if (!req->busy)
+            write_note(w, i, req->err);
     }
-    ensure(!(w->acked & w->refused) && !(w->silent & (w->acked | w->refused)));
-}
-
-static bool write_is_complete(const struct write *w)
-{
-    return count(write_heard(w)) == w->targets.count;
 }
 
 static struct op_next write_gather(struct op *op)
 {
     struct write *w = write_of(op);
     write_look(w);
-    if (count(w->acked) >= w->required)
-        return write_done(w, OK);
-    if (w->targets.count - count(w->refused) < w->required)
-        return write_done(w, w->is_overloaded ? ERR_OVERLOADED : ERR_WRITE_FAILURE);
-    if (op->stop)
-        return write_done(w, op->stop);
-    if (write_is_complete(w) || running_is_late(w->c, &w->running))
-        return write_done(w, ERR_WRITE_TIMEOUT);
+    bool is_reached = count(w->acked & w->counted) >= w->required;
+    bool is_beyond = count(w->sent & ~w->failed & w->counted) < w->required;
+    if (is_reached || is_beyond || op->stop || !w->timer.busy)
+        return op_goto(ANSWER);
     return op_wait(GATHER);
 }
 
 /* ---- answering ---- */
 
-static void write_count(struct write *w, enum err err)
+static enum err write_verdict(struct write *w)
 {
-    struct coordinator_counts *counts = &w->c->counts;
-    counts->unavailable += err == ERR_UNAVAILABLE;
-    counts->timeouts += err == ERR_WRITE_TIMEOUT;
-    counts->failures += err == ERR_WRITE_FAILURE;
+    struct coordinator_counts *counts = &w->task.c->counts;
+    if (w->err == ERR_UNAVAILABLE)
+        counts->unavailable++;
+    if (w->err != OK)
+        return w->err;
+    if (count(w->acked & w->counted) >= w->required)
+        return OK;
+    if (w->task.op.stop)
+        return w->task.op.stop;
+    if (w->refused && w->refused == w->overloaded && !w->acked && !w->broken &&
+        w->refused == w->sent)
+        return ERR_OVERLOADED; /* nobody has it */
+    if (w->refused) {
+        counts->failures++;
+        return ERR_WRITE_FAILURE;
+    }
+    counts->timeouts++;
+    return ERR_WRITE_TIMEOUT;
 }
 
 static struct op_next write_answer(struct op *op)
 {
     struct write *w = write_of(op);
-    enum err err = op->err;
-    struct io_req *client = w->client;
-    *w->outcome = (struct coordinator_outcome){ .required = w->required,
-                                                .alive = w->targets.count,
-                                                .received = count(w->acked),
-                                                .failed = count(w->refused),
-                                                .missing = w->targets.missing };
-    write_count(w, err);
-    if (err == ERR_UNAVAILABLE)
-        w->targets.count = 0; /* nothing was sent */
-    w->client = NULL;
+    enum err err = write_verdict(w);
+    w->outcome->required = w->required;
+    w->outcome->received = count(w->acked & w->counted);
+    w->outcome->failed = count(w->refused);
+    ensure_after(err == OK, w->outcome->received >= w->required);
+    io_req_end(w->done, err);
+    w->done = NULL;
     w->outcome = NULL;
-    w->keyspace = NULL;
-    io_req_end(client, err);
     return op_goto(LINGER);
+}
+
+static void write_cancel(struct write *w)
+{
+    if (w->is_cancelled)
+        return;
+    w->is_cancelled = true;
+    for (size_t i = 0; i < w->replicas.count; i++)
+        if (w->calls[i].req.busy)
+            cluster_cancel(w->task.c->cluster, &w->calls[i]);
 }
 
 static struct op_next write_linger(struct op *op)
 {
     struct write *w = write_of(op);
-    uint32_t before = w->acked;
     write_look(w);
-    w->c->counts.late_acks += count(w->acked & ~before);
-    if (write_is_complete(w))
-        return op_end(op, OK);
-    for (unsigned i = 0; op->stop && i < w->targets.count; i++)
-        if (w->targets.nodes[i] != cluster_self(w->c->options.cluster))
-            cluster_cancel(w->c->options.cluster, &w->calls[i]);
-    return op_wait(LINGER);
+    bool is_whole = w->sent == (w->acked | w->failed);
+    if (!is_whole && !op->stop && w->timer.busy)
+        return op_wait(LINGER);
+    write_cancel(w);
+    if (w->timer.busy)
+        io_cancel(w->task.c->io, &w->timer);
+    return op->waiting ? op_wait(LINGER) : op_end(op, OK);
+}
+
+static void write_release(struct op *op)
+{
+    struct write *w = write_of(op);
+    struct coordinator *c = w->task.c;
+    ensure(!w->done && c->bytes_in_flight >= w->mutation.size);
+    c->bytes_in_flight -= w->mutation.size;
+    task_end(&w->task);
+    arena_reset(&w->arena);
+    list_add(&c->idle_writes, &w->task.link);
+}
+
+void write_free_idle(struct coordinator *c)
+{
+    list_each(l, &c->idle_writes)
+    {
+        struct write *w = owner_of(l, struct write, task.link);
+        list_remove(l);
+        arena_deinit(&w->arena);
+        mem_free(w);
+    }
 }

@@ -6,8 +6,16 @@
 
 Addresses are a free 127.x.y.1 to .n, drawn anew for each ring, so rings never meet and drivers have
 their one port.  Waiting is by events with a deadline, never by a fixed sleep.
+
+For tests in other languages it is a program, which ends as COMMAND does:
+
+    ring.py [--nodes 3] [--shards 1] -- COMMAND...      with RONDO_HOSTS (1,2,3 by commas) and
+                                                        RONDO_CONTROL set: GET its /kill/N,
+                                                        /restart/N, /wait_up/N/N...
 """
+import argparse
 import contextlib
+import http.server
 import json
 import os
 import pathlib
@@ -16,7 +24,9 @@ import shutil
 import signal
 import socket
 import subprocess
+import sys
 import tempfile
+import threading
 import time
 import urllib.request
 
@@ -24,6 +34,9 @@ TOP = pathlib.Path(__file__).resolve().parents[2]
 BUILD = pathlib.Path(os.environ.get("RONDO_BUILD", TOP / "build" / "dev"))
 PORT, STORAGE_PORT, ADMIN_PORT = 9042, 7000, 9180
 DEADLINE = float(os.environ.get("RONDO_TEST_DEADLINE", "60"))
+# AddressSanitizer keeps 256 MiB of freed memory by default: tests that watch memory need less.
+ENVIRONMENT = {"ASAN_OPTIONS": "quarantine_size_mb=8:detect_leaks=1",
+               "UBSAN_OPTIONS": "print_stacktrace=1", **os.environ}
 
 
 def free_prefix(count):
@@ -83,10 +96,29 @@ class Node:
         (self.folder / "rondo.yaml").write_text("".join(lines))
 
     def start(self):
-        self.console = open(self.folder / "console.txt", "ab")
-        self.process = subprocess.Popen([BUILD / "rondod", "--config", self.folder / "rondo.yaml"],
-                                        stdout=self.console, stderr=self.console,
-                                        start_new_session=True)
+        with open(self.folder / "console.txt", "ab") as console:
+            self.process = subprocess.Popen([BUILD / "rondod", "--config", self.folder / "rondo.yaml"],
+                                            stdout=console, stderr=console, env=ENVIRONMENT,
+                                            start_new_session=True)
+
+    def rss_mib(self):
+        status = pathlib.Path(f"/proc/{self.process.pid}/status").read_text()
+        return int(status.split("VmRSS:")[1].split()[0]) / 1024
+
+    def refusal(self):
+        """Waits until it ends by itself; its one line, which must be all that it said."""
+        before = (self.folder / "console.txt").stat().st_size if self.has_said() else 0
+        self.start()
+        code = self.process.wait(timeout=DEADLINE)
+        with open(self.folder / "console.txt", errors="replace") as console:
+            console.seek(before)
+            lines = console.read().splitlines()
+        self.process = None
+        assert (code, len(lines)) == (1, 1), f"exit {code}: {lines}"
+        return lines[0]
+
+    def has_said(self):
+        return (self.folder / "console.txt").exists()
 
     def get(self, path, timeout=5):
         url = f"http://{self.address}:{ADMIN_PORT}{path}"
@@ -149,7 +181,6 @@ class Ring:
             code = node.stop() if died is None else died
             if code not in (0, -signal.SIGKILL):
                 words.append(f"node {node.number} ended with {code}: {node.said()}")
-            node.console.close()
         if not words:
             shutil.rmtree(self.folder, ignore_errors=True)
         assert not words, "\n".join(words)
@@ -172,3 +203,40 @@ class Ring:
     def restart(self, number):
         self.node(number).start()
         until(self.node(number).is_serving)
+
+
+# ---- as a program ----
+
+class Control(http.server.BaseHTTPRequestHandler):
+    def do_GET(self):
+        verb, *numbers = self.path.strip("/").split("/")
+        try:
+            assert verb in ("kill", "restart", "wait_up"), verb
+            getattr(self.server.ring, verb)(*map(int, numbers))
+            self.send_response(200)
+        except Exception as e:  # the caller's test fails with it
+            print(f"control {self.path}: {e}", file=sys.stderr)
+            self.send_response(500)
+        self.end_headers()
+
+    def log_message(self, *_):
+        pass
+
+
+def main():
+    p = argparse.ArgumentParser()
+    p.add_argument("--nodes", type=int, default=3)
+    p.add_argument("--shards", type=int, default=1)
+    p.add_argument("command", nargs="+")
+    asked = p.parse_args()
+    with Ring(asked.nodes, asked.shards) as ring:
+        server = http.server.HTTPServer((ring.addresses[0], 0), Control)
+        server.ring = ring
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        control = f"http://{ring.addresses[0]}:{server.server_port}"
+        environment = {**os.environ, "RONDO_HOSTS": ",".join(ring.addresses), "RONDO_CONTROL": control}
+        return subprocess.call(asked.command, env=environment)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

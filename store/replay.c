@@ -114,7 +114,7 @@ static enum err mark_decode(struct opening *o, struct cursor *c, struct journal_
     struct cover cover = { .folder = o->folders[o->at], .upto = at };
     struct bytes table = cursor_bytes(c, sizeof cover.table.b);
     size_t count = cursor_count(c, 3);
-    if (c->bad)
+    if (c->bad || !table.data)
         return ERR_CORRUPT;
     memcpy(cover.table.b, table.data, table.size);
     cover_add(o, &cover);
@@ -132,12 +132,9 @@ static enum err mark_decode(struct opening *o, struct cursor *c, struct journal_
 /* Remembers how far this folder holds what is ours, for the marks of this life. */
 static void folder_note(struct store *s, uint64_t folder, struct journal_position at)
 {
-    struct folder_end *end = s->ends_count ? &s->ends[s->ends_count - 1] : NULL;
-    if (!end || end->folder != folder) {
-        end = &s->ends[s->ends_count++];
-        end->folder = folder;
-    }
-    end->last = at;
+    if (s->ends_count == 0 || s->ends[s->ends_count - 1].folder != folder)
+        s->ends_count++;
+    s->ends[s->ends_count - 1] = (struct folder_end){ folder, at };
 }
 
 static enum err mutation_replay(struct opening *o, struct bytes bytes, struct journal_position at)

@@ -6,7 +6,8 @@
 
 #include <check.h>
 
-enum { KIB = 1024, IN_FLIGHT = 100 };
+enum { IN_FLIGHT = 100 };
+#define KIB ((size_t)1024)
 
 static struct table *keyvalue; /* the catalog's reference */
 
@@ -174,11 +175,11 @@ START_TEST(a_hundred_thousand_overwrites_take_the_memory_of_one_row)
             after_one = counts_of(&s).memtable_bytes;
     }
     ck_assert_uint_eq(counts_of(&s).memtable_bytes, after_one);
-    ck_assert_uint_eq(counts_of(&s).applied, 1000 * IN_FLIGHT);
-    int64_t last = 1000 * IN_FLIGHT - 1;
+    ck_assert_uint_eq(counts_of(&s).applied, (uint64_t)1000 * IN_FLIGHT);
+    int64_t last = (int64_t)1000 * IN_FLIGHT - 1;
     ck_assert_int_eq(stage_close(&s), OK);
     ck_assert_int_eq(stage_open(&s), OK);
-    ck_assert_uint_eq(counts_of(&s).replayed_mutations, 1000 * IN_FLIGHT);
+    ck_assert_uint_eq(counts_of(&s).replayed_mutations, (uint64_t)1000 * IN_FLIGHT);
     ck_assert_uint_eq(counts_of(&s).memtable_bytes, after_one);
     ck_assert(stage_get(s.store, keyvalue, "key", &look));
     ck_assert(bytes_equal(buf_bytes(&look.value), bytes_of(&last, 8)));

@@ -557,7 +557,7 @@ START_TEST(a_store_holds_what_a_list_of_all_effects_says)
             ck_assert_int_eq(stage_open(&w.stage), OK);
         }
     }
-    ck_assert_uint_gt(w.rows_compared, 10 * ROUNDS);
+    ck_assert_uint_gt(w.rows_compared, (uint64_t)10 * ROUNDS);
     world_deinit(&w);
 }
 END_TEST

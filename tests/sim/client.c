@@ -84,6 +84,10 @@ static struct op_next client_query(struct client *c)
 static struct op_next client_idle(struct op *op)
 {
     struct client *c = client_of(op);
+    if (c->is_answered && !c->deadline.busy)
+        c->is_answered = c->busy = false;
+    if (c->is_answered)
+        return op_wait(IDLE);
     if (c->is_leaving)
         return c->socket || c->deadline.busy ? op_goto(FAIL) : op_end(op, OK);
     if (!c->busy || c->send.busy || c->wait.busy)
@@ -167,7 +171,7 @@ static struct op_next client_hear(struct op *op)
     }
     ensure(err == OK);
     io_cancel(c->io, &c->deadline);
-    c->busy = false;
+    c->is_answered = true;
     return op_goto(IDLE);
 }
 

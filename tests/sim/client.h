@@ -26,7 +26,7 @@ struct client {
     struct arena arena; /* of the statement and its answer; reset by the next client_ask */
     const char *text;
     enum consistency consistency;
-    bool busy, is_leaving;
+    bool busy, is_answered, is_leaving;
     enum said said;
     struct answer_result result;
     struct answer_error error;

@@ -313,20 +313,25 @@ static void clean_up(struct run *r)
     }
 }
 
-/* True when the seed is green. */
+/* One whole run; false when a check failed. */
+static bool try_once(struct run *r, uint64_t seed, uint64_t *hash)
+{
+    if (setjmp(failed) != 0)
+        return false;
+    *hash = run_once(r, seed);
+    return true;
+}
+
+/* True when the seed is green: twice, with the same history. */
 static bool run_seed(const char *program, uint64_t seed, uint64_t *hash)
 {
     static struct run r;
-    volatile bool is_green = true;
     uint64_t hashes[2] = { 0 };
-    for (int i = 0; i < 2; i++) {
-        if (setjmp(failed) == 0)
-            hashes[i] = run_once(&r, seed);
-        else
-            is_green = false;
+    bool is_green = try_once(&r, seed, &hashes[0]);
+    clean_up(&r);
+    if (is_green) {
+        is_green = try_once(&r, seed, &hashes[1]);
         clean_up(&r);
-        if (!is_green)
-            break;
     }
     if (is_green && hashes[0] != hashes[1]) {
         snprintf(failure, sizeof failure, "the same seed gave two histories: %016llx, %016llx",

@@ -164,10 +164,18 @@ static inline void rig_init(struct rig *rig, uint64_t seed, struct sim_faults fa
         rig->nodes[i].index = i;
         snprintf(rig->nodes[i].address, sizeof rig->nodes[i].address, "10.0.0.%d", i + 1);
         rig->nodes[i].options = (struct cluster_options){
-            .cluster_name = "rig", .metadata_folder = "/metadata", .seeds_count = RIG_NODES,
-            .seeds = rig->seeds, .storage_port = 7000, .tokens_count = 16, .data_center = "dc1",
-            .rack = "rack1", .ping_timeout_ns = 2000000000, .applied = rig_applied,
-            .request = rig_request, .changed = rig_changed,
+            .cluster_name = "rig",
+            .metadata_folder = "/metadata",
+            .seeds_count = RIG_NODES,
+            .seeds = rig->seeds,
+            .storage_port = 7000,
+            .tokens_count = 16,
+            .data_center = "dc1",
+            .rack = "rack1",
+            .ping_timeout_ns = 2000000000,
+            .applied = rig_applied,
+            .request = rig_request,
+            .changed = rig_changed,
         };
     }
 }
@@ -241,4 +249,63 @@ static inline void rig_pass(struct rig *rig, uint64_t ns)
     uint64_t end = sim_now(rig->sim) + ns;
     while (sim_now(rig->sim) < end && sim_step(rig->sim))
         ;
+}
+
+/* ---- a change, as a client of a node would make it ---- */
+
+struct rig_append {
+    struct op op;
+    struct io_req req;
+    struct rig_shard *shard;
+    struct report report;
+    const char *change;
+    uint64_t epoch, deadline_ns;
+    bool is_done;
+    enum err err;
+};
+static inline struct op_next rig_append_begin(struct op *op)
+{
+    struct rig_append *a = owner_of(op, struct rig_append, op);
+    struct cluster *c = a->shard->cluster;
+    if (a->epoch == 0)
+        a->epoch = cluster_epoch(c) + 1;
+    cluster_append(c, &a->req, op, a->epoch, bytes_text(a->change),
+                   io_now(a->shard->io) + a->deadline_ns, &a->report);
+    return op_wait(1);
+}
+static inline struct op_next rig_append_end(struct op *op)
+{
+    struct rig_append *a = owner_of(op, struct rig_append, op);
+    if (a->req.busy)
+        return op_wait(1);
+    a->is_done = true;
+    a->err = a->req.err;
+    return op_end(op, OK);
+}
+static const struct op_state rig_append_states[] = {
+    { "begin", rig_append_begin, TO(1) },
+    { "end", rig_append_end, TO(1) },
+};
+static inline void rig_append_start(struct rig *rig, int node, const char *change,
+                                    struct rig_append *a)
+{
+    *a = (struct rig_append){ .shard = &rig->nodes[node].shards[0],
+                              .change = change,
+                              .deadline_ns = 10 * rig_second };
+    op_start(&a->op, io_ops(a->shard->io), NULL, rig_append_states, NULL);
+}
+
+/* All shards of all nodes have applied the same. */
+static inline bool rig_all_same(struct rig *rig)
+{
+    const char *first = rig->nodes[0].shards[0].applied;
+    for (int i = 0; i < RIG_NODES; i++)
+        for (int s = 0; s < rig->nodes[i].shards_count; s++)
+            if (strcmp(rig->nodes[i].shards[s].applied, first) != 0)
+                return false;
+    return true;
+}
+static inline bool rig_all_up_and_same(struct rig *rig)
+{
+    return rig_all_up(rig) && rig_all_same(rig);
 }

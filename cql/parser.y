@@ -19,13 +19,13 @@
 %stack_size 300
 %syntax_error { parse_unexpected(parse, yymajor, TOKEN); }
 %stack_overflow { parse_too_deep(parse, parse->text.size ? (uint32_t)parse->text.size - 1 : 0); }
-%fallback IDENT ANN AS CLUSTERING COMPACT CONTAINS COUNTER DEFAULT DISTINCT EXISTS FILTERING GROUP
+%fallback IDENT ANN AS CAST CLUSTERING COMPACT CONTAINS COUNTER DEFAULT DISTINCT EXISTS FILTERING GROUP
     JSON KEY LIKE MASKED PARTITION PER STATIC STORAGE TIMEOUT TIMESTAMP TTL UNSET VALUES
     DURATION_ISO.
 %left PLUS MINUS.
 %left STAR SLASH PERCENT.
 %right NEGATIVE.
-%token RESERVED CAST.
+%token RESERVED.
 
 input ::= statement(S) semicolons. { parse->statement = S; }
 semicolons ::= .

@@ -269,9 +269,11 @@ enum err cql_run_begin(struct cql_run *run, const struct cql_plan *plan,
 
 /* ---- reads ---- */
 
+static size_t written(const struct cql_run *run) { return run->out->size - run->bound->out_begun; }
+
 static bool page_is_full(const struct cql_run *run)
 {
-    return !run->page_left || run->out->size - run->bound->out_begun >= run->out_limit;
+    return !run->page_left || written(run) >= run->out_limit;
 }
 
 bool cql_run_next(struct cql_run *run, const struct read **out)
@@ -289,7 +291,7 @@ bool cql_run_next(struct cql_run *run, const struct read **out)
     if (!read->is_range)
         rows = u64_min(rows, b->page.from.is_set ? b->page.partition_left : b->partition_limit);
     read->rows_limit = (uint32_t)rows;
-    read->bytes_limit = PAGE_BYTES_MAX;
+    read->bytes_limit = (uint32_t)u64_min(run->out_limit - written(run), PAGE_BYTES_MAX);
     read->from = b->page.from;
     ensure(read->rows_limit > 0);
     *out = read;

@@ -20,7 +20,7 @@ struct fake {
     struct arena arena;
     size_t parts_count;
     struct fake_part *parts[FAKE_PARTS]; /* by table, token, key */
-    unsigned reads; /* how often it was asked */
+    unsigned reads;                      /* how often it was asked */
 };
 
 static inline int fake_compare(const struct fake_part *p, const struct table *table, int64_t token,
@@ -44,7 +44,9 @@ static inline struct fake_part *fake_part(struct fake *f, const struct table *ta
         return f->parts[at];
     ensure(f->parts_count < FAKE_PARTS);
     struct fake_part *p = arena_new(&f->arena, struct fake_part);
-    *p = (struct fake_part){ .table = table, .key = arena_copy(&f->arena, key), .token = token,
+    *p = (struct fake_part){ .table = table,
+                             .key = arena_copy(&f->arena, key),
+                             .token = token,
                              .deletion = deletion_none() };
     memmove(f->parts + at + 1, f->parts + at, (f->parts_count - at) * sizeof *f->parts);
     f->parts[at] = p;
@@ -63,8 +65,10 @@ static inline void fake_row(struct fake *f, struct fake_part *p, const struct ro
     }
     ensure(p->rows_count < FAKE_ROWS);
     struct row *empty = arena_new(&f->arena, struct row);
-    *empty = (struct row){ .key = row->key, .clustering = row->clustering,
-                           .liveness.timestamp = TIMESTAMP_NONE, .deletion = deletion_none() };
+    *empty = (struct row){ .key = row->key,
+                           .clustering = row->clustering,
+                           .liveness.timestamp = TIMESTAMP_NONE,
+                           .deletion = deletion_none() };
     memmove(p->rows + at + 1, p->rows + at, (p->rows_count - at) * sizeof *p->rows);
     p->rows[at] = row_merge(&f->arena, row, empty, p->deletion);
     p->rows_count++;
@@ -131,6 +135,7 @@ static inline void fake_part_read(const struct read *read, struct fake_part *p, 
                                   struct read_sink *sink, struct read_outcome *out)
 {
     bool is_told = false;
+    size_t bytes = 0;
     for (size_t i = 0; i < p->rows_count && !out->has_more; i++) {
         struct row row = *p->rows[read->is_reversed ? p->rows_count - 1 - i : i];
         if (!fake_in_slices(read, row.key) || !fake_is_behind(read, p, row.key))
@@ -143,12 +148,14 @@ static inline void fake_part_read(const struct read *read, struct fake_part *p, 
         if (row.cells_count)
             memcpy(cells, row.cells, row.cells_count * sizeof *cells);
         row.cells = cells;
-        for (size_t c = 0; c < row.cells_count; c++)
+        for (size_t c = 0; c < row.cells_count; c++) {
             if (!fake_has_column(read, cells[c].column))
                 cells[c].value.size = 0;
+            bytes += cells[c].value.size;
+        }
         sink->row(sink, &row, is_live);
         out->rows_count += is_live;
-        if (out->rows_count == read->rows_limit) {
+        if (out->rows_count == read->rows_limit || bytes >= read->bytes_limit) {
             out->has_more = true;
             out->last = (struct position){ true, p->token, p->key, row.key };
         }

@@ -13,10 +13,10 @@ struct kit {
     struct catalog catalog;
     struct fake fake;
     struct report report;
-    const char *keyspace;       /* in use */
-    struct cql_params params;   /* of the next statement */
-    struct bytes paging_state;  /* of the last answer */
-    uint32_t rows_count;        /* of the last answer */
+    const char *keyspace;      /* in use */
+    struct cql_params params;  /* of the next statement */
+    struct bytes paging_state; /* of the last answer */
+    uint32_t rows_count;       /* of the last answer */
 };
 static struct kit kit;
 
@@ -33,15 +33,16 @@ static inline void kit_system(const char *keyspace, const char *name, const char
         const char *end = strchr(columns, ';'), *space = strchr(columns, ' ');
         struct column *c = &t->columns[t->columns_count];
         c->number = (uint32_t)t->columns_count++;
-        c->kind = *columns == '*' ? COLUMN_PARTITION : *columns == '+' ? COLUMN_CLUSTERING
-                                                                       : COLUMN_REGULAR;
+        c->kind = *columns == '*'   ? COLUMN_PARTITION
+                  : *columns == '+' ? COLUMN_CLUSTERING
+                                    : COLUMN_REGULAR;
         columns += c->kind != COLUMN_REGULAR;
         c->position = (uint16_t)(c->kind == COLUMN_PARTITION    ? t->partition_count++
                                  : c->kind == COLUMN_CLUSTERING ? t->clustering_count++
                                                                 : 0);
         c->name = arena_text(&t->arena, bytes_of(columns, (size_t)(space - columns)));
-        ck_assert_int_eq(type_parse(&t->arena, bytes_of(space + 1, (size_t)(end - space) - 1),
-                                    &c->type), OK);
+        ck_assert_int_eq(
+            type_parse(&t->arena, bytes_of(space + 1, (size_t)(end - space) - 1), &c->type), OK);
         columns = end + 1;
     }
     catalog_add_system(&kit.catalog, t);
@@ -79,15 +80,19 @@ static inline void kit_system_tables(void)
     kit_system("system_schema", "aggregates",
                "*keyspace_name text;+aggregate_name text;+argument_types frozen<list<text>>;"
                "state_func text;");
-    kit_system("system_schema", "triggers", "*keyspace_name text;+table_name text;"
-                                            "+trigger_name text;options frozen<map<text, text>>;");
-    kit_system("system_schema", "indexes", "*keyspace_name text;+table_name text;+index_name text;"
-                                           "kind text;options frozen<map<text, text>>;");
-    kit_system("system_schema", "views", "*keyspace_name text;+view_name text;"
-                                         "base_table_name text;id uuid;");
+    kit_system("system_schema", "triggers",
+               "*keyspace_name text;+table_name text;"
+               "+trigger_name text;options frozen<map<text, text>>;");
+    kit_system("system_schema", "indexes",
+               "*keyspace_name text;+table_name text;+index_name text;"
+               "kind text;options frozen<map<text, text>>;");
+    kit_system("system_schema", "views",
+               "*keyspace_name text;+view_name text;"
+               "base_table_name text;id uuid;");
     kit_system("system_virtual_schema", "keyspaces", "*keyspace_name text;");
-    kit_system("system_virtual_schema", "tables", "*keyspace_name text;+table_name text;"
-                                                  "comment text;");
+    kit_system("system_virtual_schema", "tables",
+               "*keyspace_name text;+table_name text;"
+               "comment text;");
     kit_system("system_virtual_schema", "columns",
                "*keyspace_name text;+table_name text;+column_name text;type text;");
     kit_system("system_traces", "sessions",
@@ -211,8 +216,9 @@ static inline void kit_setup(void)
     arena_init(&kit.arena, 64 * 1024);
     arena_init(&kit.fake.arena, 64 * 1024);
     catalog_init(&kit.catalog);
-    kit.params = (struct cql_params){ .timestamp = 1000, .now_seconds = 100,
-                                      .random = { 7, 8 }, .wall_micros = 1700000000000000 };
+    kit.params = (struct cql_params){
+        .timestamp = 1000, .now_seconds = 100, .random = { 7, 8 }, .wall_micros = 1700000000000000
+    };
     kit_system_tables();
     kit_do("CREATE KEYSPACE ks WITH replication = {'class': 'SimpleStrategy', "
            "'replication_factor': 1}");

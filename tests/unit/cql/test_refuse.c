@@ -173,7 +173,8 @@ static const struct {
     { "CREATE TABLE x (k int PRIMARY KEY) WITH compaction = {'min_threshold': 4}", ERR_CONFIG,
       "class is missing" },
     { "CREATE TABLE x (k int PRIMARY KEY) WITH compression = {'class': 'LZ4Compressor', "
-      "'chunk_length_in_kb': 5}", ERR_CONFIG, "power of two" },
+      "'chunk_length_in_kb': 5}",
+      ERR_CONFIG, "power of two" },
     { "CREATE TABLE x (k int PRIMARY KEY) WITH caching = {'keys': 'SOME'}", ERR_CONFIG, "keys is" },
     { "CREATE TABLE x (k int PRIMARY KEY) WITH min_index_interval = 4096", ERR_CONFIG, "below" },
     { "CREATE TABLE x (k int PRIMARY KEY) WITH read_repair = 'MAYBE'", ERR_CONFIG, "BLOCKING" },
@@ -182,7 +183,8 @@ static const struct {
     { "CREATE KEYSPACE x WITH replication = {'class': 'LocalStrategy'}", ERR_CONFIG, "unknown" },
     { "CREATE KEYSPACE x WITH replication = {'class': 'SimpleStrategy'}", ERR_CONFIG, "needs a" },
     { "CREATE KEYSPACE x WITH replication = {'class': 'SimpleStrategy', "
-      "'replication_factor': 'many'}", ERR_CONFIG, "no replication factor" },
+      "'replication_factor': 'many'}",
+      ERR_CONFIG, "no replication factor" },
     { "CREATE KEYSPACE x WITH replication = {'class': 'NetworkTopologyStrategy'}", ERR_CONFIG,
       "needs a factor" },
 };
@@ -217,12 +219,26 @@ static const char *const not_yet[] = {
     "CREATE TRIGGER x ON t USING 'c'",
     "CREATE ROLE r WITH PASSWORD = 'x'",
     "CREATE USER u WITH PASSWORD 'x' NOSUPERUSER",
-    "DROP TYPE ty", "DROP INDEX i", "DROP MATERIALIZED VIEW v", "DROP FUNCTION f(int)",
-    "DROP AGGREGATE a", "DROP TRIGGER x ON t", "DROP ROLE r", "DROP USER u",
-    "DROP IDENTITY 'x'", "ADD IDENTITY 'x' TO ROLE 'r'",
-    "DESCRIBE KEYSPACES", "DESC TABLE t", "describe cluster", "DESCRIBE",
-    "LIST ROLES", "LIST USERS", "LIST ALL PERMISSIONS OF r",
-    "GRANT SELECT ON KEYSPACE ks TO r", "GRANT r TO r2", "REVOKE r FROM r2",
+    "DROP TYPE ty",
+    "DROP INDEX i",
+    "DROP MATERIALIZED VIEW v",
+    "DROP FUNCTION f(int)",
+    "DROP AGGREGATE a",
+    "DROP TRIGGER x ON t",
+    "DROP ROLE r",
+    "DROP USER u",
+    "DROP IDENTITY 'x'",
+    "ADD IDENTITY 'x' TO ROLE 'r'",
+    "DESCRIBE KEYSPACES",
+    "DESC TABLE t",
+    "describe cluster",
+    "DESCRIBE",
+    "LIST ROLES",
+    "LIST USERS",
+    "LIST ALL PERMISSIONS OF r",
+    "GRANT SELECT ON KEYSPACE ks TO r",
+    "GRANT r TO r2",
+    "REVOKE r FROM r2",
     "SELECT JSON * FROM t",
     "SELECT k FROM t GROUP BY k",
     "SELECT CAST(k AS text) FROM t",
@@ -286,7 +302,8 @@ static const struct {
     { "CREATE KEYSPACE ks WITH replication = {'class': 'SimpleStrategy', 'replication_factor': 1}",
       ERR_EXISTS, "ks exists" },
     { "CREATE KEYSPACE x WITH replication = {'class': 'NetworkTopologyStrategy', "
-      "'replication_factor': 1}", ERR_CONFIG, "no data centre" },
+      "'replication_factor': 1}",
+      ERR_CONFIG, "no data centre" },
     { "INSERT INTO t (k, c, d) VALUES (null, 1, 'x')", ERR_INVALID, "null value for the key" },
     { "INSERT INTO t (k, c, d) VALUES (1, null, 'x')", ERR_INVALID, "null value for the key" },
     { "INSERT INTO t (k, c, d) VALUES (1, 1, 'x') USING TTL -5", ERR_INVALID, "a TTL of -5" },
@@ -300,8 +317,8 @@ START_TEST(what_values_make_wrong_is_refused_when_bound)
 {
     kit_do("CREATE TABLE e (k text PRIMARY KEY)");
     enum err err = kit_execute(bound[_i].text);
-    ck_assert_msg(err == bound[_i].err && strstr(kit.report.text, bound[_i].said),
-                  "%s gave %s: %s", bound[_i].text, err_name(err), kit.report.text);
+    ck_assert_msg(err == bound[_i].err && strstr(kit.report.text, bound[_i].said), "%s gave %s: %s",
+                  bound[_i].text, err_name(err), kit.report.text);
 }
 END_TEST
 
@@ -368,8 +385,7 @@ START_TEST(every_size_has_its_limit)
     };
     for (size_t i = 0; i < array_count(sizes); i++) {
         struct cql_plan *plan = NULL;
-        const char *text =
-            repeated(sizes[i].head, sizes[i].piece, sizes[i].count, sizes[i].tail);
+        const char *text = repeated(sizes[i].head, sizes[i].piece, sizes[i].count, sizes[i].tail);
         enum err err = kit_try(text, &plan);
         ck_assert_msg(err == ERR_INVALID || err == ERR_SYNTAX, "%zu: %s", i, err_name(err));
         ck_assert_msg(strstr(kit.report.text, sizes[i].said) || err == ERR_SYNTAX, "%zu: %s", i,
@@ -398,12 +414,11 @@ START_TEST(a_key_has_at_most_65535_bytes)
     kit_do(repeated("INSERT INTO e (k) VALUES ('", "x", 65535, "')"));
     ck_assert_int_eq(kit_execute(repeated("INSERT INTO e (k) VALUES ('", "x", 65536, "')")),
                      ERR_INVALID);
-    ck_assert_int_eq(
-        kit_execute(repeated("INSERT INTO f (a, b) VALUES ('x', '", "x", 65530, "')")),
-        ERR_INVALID);
+    ck_assert_int_eq(kit_execute(repeated("INSERT INTO f (a, b) VALUES ('x', '", "x", 65530, "')")),
+                     ERR_INVALID);
     kit_do(repeated("INSERT INTO g (a, b) VALUES (1, '", "x", 65535, "')"));
-    ck_assert_int_eq(
-        kit_execute(repeated("INSERT INTO g (a, b) VALUES (1, '", "x", 65536, "')")), ERR_INVALID);
+    ck_assert_int_eq(kit_execute(repeated("INSERT INTO g (a, b) VALUES (1, '", "x", 65536, "')")),
+                     ERR_INVALID);
 }
 END_TEST
 
@@ -413,12 +428,10 @@ int main(void)
     TCase *tcase = tcase_create("refusals");
     tcase_add_checked_fixture(tcase, setup, kit_teardown);
     tcase_set_timeout(tcase, 60);
-    tcase_add_loop_test(tcase, a_wrong_statement_is_refused_in_its_place, 0,
-                        array_count(refusals));
+    tcase_add_loop_test(tcase, a_wrong_statement_is_refused_in_its_place, 0, array_count(refusals));
     tcase_add_loop_test(tcase, what_cassandra_knows_and_this_does_not_is_not_called_wrong, 0,
                         array_count(not_yet));
-    tcase_add_loop_test(tcase, what_values_make_wrong_is_refused_when_bound, 0,
-                        array_count(bound));
+    tcase_add_loop_test(tcase, what_values_make_wrong_is_refused_when_bound, 0, array_count(bound));
     tcase_add_loop_test(tcase, a_select_with_impossible_values_is_refused, 0,
                         array_count(select_bound));
     tcase_add_test(tcase, without_a_keyspace_a_bare_name_is_refused);

@@ -129,8 +129,8 @@ static enum err gather_answer(struct gather *g)
     struct read_outcome outcome = { 0 };
     struct buf out = buf_in(g->arena);
     result_begin(&writer, g->read, &out);
-    enum err err = result_merge(table, g->read, answers, g->parts_count, g->arena, &writer.sink,
-                                &outcome, NULL);
+    struct result_answers parts = { .answers = answers, .count = g->parts_count };
+    enum err err = result_merge(table, g->read, &parts, g->arena, &writer.sink, &outcome);
     if (err != OK)
         return err;
     result_end(&writer, &outcome);

@@ -43,8 +43,8 @@ struct life {
     struct io_file *lock;
     uint64_t free_bytes;
     struct io_req signal;
-    struct arena arena; /* paths */
-    unsigned step;      /* within resolving and folders */
+    struct arena arena;   /* paths */
+    unsigned step, above; /* within resolving and folders */
     bool is_asked_to_stop;
 };
 

@@ -266,6 +266,25 @@ static struct op_next lead_resolve(struct op *op)
     return op_wait(RESOLVE);
 }
 
+/* A folder and, behind it, its ancestors, whose entries must be on disk before anything in it is
+ * promised: "a/b/c" gives "a/b/c", "a/b", "a", "."; NULL at the end. */
+static const char *lead_ancestor(struct life *l, const char *path, unsigned above)
+{
+    char *text = arena_text(&l->arena, bytes_text(path));
+    while (above-- > 0) {
+        char *slash = strrchr(text, '/');
+        if (!slash && strcmp(text, ".") == 0)
+            return NULL;
+        if (!slash)
+            text = arena_text(&l->arena, bytes_text("."));
+        else if (slash == text && text[1] == 0)
+            return NULL;
+        else
+            slash[slash == text] = 0;
+    }
+    return text;
+}
+
 static struct op_next lead_folders(struct op *op)
 {
     struct life *l = life_of(op);
@@ -277,15 +296,21 @@ static struct op_next lead_folders(struct op *op)
                 { "hints_directory", c->hints_directory } };
     if (l->wait.busy)
         return op_wait(FOLDERS);
-    if (l->step > 0 && l->wait.err != OK) {
+    if (l->wait.err != OK) {
         const char *what = arena_printf(&l->arena, "%s: cannot make the folder %s",
-                                        all[l->step - 1].setting, all[l->step - 1].path);
+                                        all[l->step].setting, all[l->step].path);
         return lead_fail(l, l->wait.err, what, "give a folder that this user may write to");
     }
-    if (l->step < array_count(all)) {
-        io_mkdir(l->shard->io, &l->wait, op, all[l->step++].path);
-        return op_wait(FOLDERS);
-    }
+    const char *ancestor =
+        l->step < array_count(all) ? lead_ancestor(l, all[l->step].path, l->above) : NULL;
+    if (ancestor && l->above == 0)
+        io_mkdir(l->shard->io, &l->wait, op, ancestor);
+    else if (ancestor)
+        io_sync_dir(l->shard->io, &l->wait, op, ancestor);
+    l->above = ancestor ? l->above + 1 : 0;
+    l->step += !ancestor;
+    if (l->step < array_count(all))
+        return ancestor ? op_wait(FOLDERS) : op_goto(FOLDERS);
     io_lock(l->shard->io, &l->wait, op,
             arena_printf(&l->arena, "%s/rondo.lock", c->data_file_directories.items[0]), &l->lock);
     return op_wait(LOCK);

@@ -96,6 +96,8 @@ static struct op_next client_idle(struct op *op)
         return client_query(c);
     if (c->socket)
         return op_goto(FAIL);
+    wire_in_deinit(&c->in); /* of the connection before */
+    wire_out_deinit(&c->out);
     wire_in_init(&c->in, false, 16 << 20);
     wire_out_init(&c->out, false, WIRE_V4);
     io_connect(c->io, &c->wait, op, &c->to, NULL, &c->socket);

@@ -38,12 +38,12 @@ typedef struct rd_result rd_result;
 typedef enum rd_code {
     RD_OK = 0,
     /* of this side */
-    RD_ERROR = 1,       /* anything else; see the sentence */
-    RD_NO_HOST = 2,     /* nobody listens at any of the hosts */
-    RD_TIMED_OUT = 3,   /* no answer within timeout_ms: a write may have been applied */
-    RD_CLOSED = 4,      /* the connection was lost: a write may have been applied */
-    RD_MISUSE = 5,      /* an argument is wrong: nothing was sent */
-    RD_LIMIT = 6,       /* too many statements in flight: take some first */
+    RD_ERROR = 1,     /* anything else; see the sentence */
+    RD_NO_HOST = 2,   /* nobody listens at any of the hosts */
+    RD_TIMED_OUT = 3, /* no answer within timeout_ms: a write may have been applied */
+    RD_CLOSED = 4,    /* the connection was lost: a write may have been applied */
+    RD_MISUSE = 5,    /* an argument is wrong: nothing was sent */
+    RD_LIMIT = 6,     /* too many statements in flight: take some first */
     /* of the server: facts of the protocol, section on ERROR */
     RD_SERVER = 0x10000,
     RD_PROTOCOL = 0x1000A,
@@ -63,8 +63,15 @@ typedef enum rd_code {
 } rd_code;
 
 typedef enum rd_consistency {
-    RD_ANY = 0, RD_ONE = 1, RD_TWO = 2, RD_THREE = 3, RD_QUORUM = 4, RD_ALL = 5,
-    RD_LOCAL_QUORUM = 6, RD_EACH_QUORUM = 7, RD_LOCAL_ONE = 10
+    RD_ANY = 0,
+    RD_ONE = 1,
+    RD_TWO = 2,
+    RD_THREE = 3,
+    RD_QUORUM = 4,
+    RD_ALL = 5,
+    RD_LOCAL_QUORUM = 6,
+    RD_EACH_QUORUM = 7,
+    RD_LOCAL_ONE = 10
 } rd_consistency;
 
 typedef enum rd_routing {
@@ -75,15 +82,15 @@ typedef enum rd_routing {
 } rd_routing;
 
 typedef struct rd_options {
-    const char *hosts;       /* "127.0.0.1" or "a,b,c"; NULL: 127.0.0.1 */
-    uint16_t port;           /* 0: 9042 */
-    const char *keyspace;    /* NULL: none */
-    uint32_t connect_ms;     /* 0: 5000; for the whole of rd_connect */
-    uint32_t timeout_ms;     /* 0: 12000; for each statement */
-    uint32_t connections;    /* to each node; 0: 1 */
+    const char *hosts;    /* "127.0.0.1" or "a,b,c"; NULL: 127.0.0.1 */
+    uint16_t port;        /* 0: 9042 */
+    const char *keyspace; /* NULL: none */
+    uint32_t connect_ms;  /* 0: 5000; for the whole of rd_connect */
+    uint32_t timeout_ms;  /* 0: 12000; for each statement */
+    uint32_t connections; /* to each node; 0: 1 */
     rd_routing routing;
-    int protocol;            /* 0: 5 and then 4; else just that one */
-    bool lz4;                /* compress frames */
+    int protocol; /* 0: 5 and then 4; else just that one */
+    bool lz4;     /* compress frames */
 } rd_options;
 
 /* RD_OK: *out is a session that has a connection; else *out is NULL and `error_out` (may be NULL)
@@ -99,7 +106,8 @@ typedef struct rd_failure {
 } rd_failure;
 rd_failure rd_last_failure(const rd_session *);
 
-/* One statement, one answer.  *out is set with RD_OK and freed by rd_result_free; out may be NULL. */
+/* One statement, one answer.  *out is set with RD_OK and freed by rd_result_free; out may be NULL.
+ */
 rd_code rd_query(rd_session *, const char *cql, rd_consistency, rd_result **out);
 
 /* Prepared on first use on each node.  Owned by the session. */
@@ -131,7 +139,7 @@ size_t rd_in_flight(const rd_session *);
 
 /* ---- results ---- */
 void rd_result_free(rd_result *);
-size_t rd_columns(const rd_result *);          /* 0: no rows in this kind of answer */
+size_t rd_columns(const rd_result *); /* 0: no rows in this kind of answer */
 const char *rd_column(const rd_result *, size_t at);
 const char *rd_column_type(const rd_result *, size_t at); /* "list<text>" */
 /* Moves to the next row, fetching a page when needed.  False at the end or on an error, which

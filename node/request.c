@@ -129,9 +129,10 @@ static bool select_now(struct session *s, const struct wire_envelope *e, struct 
     const struct read *read;
     struct failure f = { .consistency = st->wire.consistency };
     struct buf *body = wire_begin(out, 0, e->stream, OPCODE_RESULT);
+    struct cql_answer answer = { out->version, st->wire.flags,
+                                 statement_new_metadata_id(st, out->version), arena, body };
     enum err err =
-        cql_run_begin(&run, st->plan, &s->shard->catalog, &st->params, out->version, st->wire.flags,
-                      statement_new_metadata_id(st, out->version), arena, body, &f.report);
+        cql_run_begin(&run, st->plan, &s->shard->catalog, &st->params, &answer, &f.report);
     while (err == OK && cql_run_next(&run, &read)) {
         struct read_outcome outcome = { 0 };
         err = statement_read_now(s->shard, st, read, arena, &run.sink, &outcome);
@@ -139,6 +140,10 @@ static bool select_now(struct session *s, const struct wire_envelope *e, struct 
             cql_run_fed(&run, &outcome);
         else if (err != ERR_WOULD_WAIT)
             f.report = (struct report){ .err = err };
+    }
+    if (err == OK) {
+        cql_run_end(&run);
+        err = run.err;
     }
     if (err != OK) {
         wire_abandon(out);
@@ -149,7 +154,6 @@ static bool select_now(struct session *s, const struct wire_envelope *e, struct 
         session_answer_failure(s, e->stream, &f);
         return true;
     }
-    cql_run_end(&run);
     wire_end(out);
     return true;
 }

@@ -472,8 +472,10 @@ static struct op_next lead_close(struct op *op)
         stage_start(l, PHASE_CLOSE);
         return op_wait(CLOSE);
     }
-    if (l->shard->log)
+    if (l->shard->log) {
+        log_attach(l->shard->io, NULL);
         log_close(&l->shard->log, &l->wait, op);
+    }
     if (l->lock)
         io_close(l->shard->io, &l->nap, op, &l->lock);
     return op_goto(FAREWELL);

@@ -133,9 +133,10 @@ static struct op_next request_begin_read(struct request *r)
     struct statement *st = &r->statement;
     uint8_t version = session_out(r->session)->version;
     r->is_read = true;
-    enum err err = cql_run_begin(&r->run, st->plan, &r->shard->catalog, &st->params, version,
-                                 st->wire.flags, statement_new_metadata_id(st, version), &r->arena,
-                                 &r->body, &r->failure.report);
+    struct cql_answer answer = { version, st->wire.flags, statement_new_metadata_id(st, version),
+                                 &r->arena, &r->body };
+    enum err err = cql_run_begin(&r->run, st->plan, &r->shard->catalog, &st->params, &answer,
+                                 &r->failure.report);
     return err == OK ? op_goto(READ) : request_fail(r, err);
 }
 
@@ -223,7 +224,7 @@ static struct op_next request_read(struct op *op)
         return request_fail(r, ERR_STOPPED);
     if (!cql_run_next(&r->run, &r->read)) {
         cql_run_end(&r->run);
-        return op_goto(ANSWER);
+        return r->run.err == OK ? op_goto(ANSWER) : request_fail(r, r->run.err);
     }
     r->read_outcome = (struct read_outcome){ 0 };
     enum err err = statement_read_now(r->shard, &r->statement, r->read, &r->arena, &r->run.sink,

@@ -46,7 +46,7 @@ struct name ast_quoted(struct parse *parse, struct token token)
 {
     struct bytes text = unquoted(parse, token.text);
     if (!text.size)
-        parse_syntax(parse, token.at, "an empty name");
+        (void)parse_syntax(parse, token.at, "an empty name");
     return (struct name){ (const char *)text.data, token.at };
 }
 
@@ -108,7 +108,7 @@ struct term *ast_call(struct parse *parse, const struct term *keyspace, struct n
     struct term *term = ast_term(parse, TERM_CALL, keyspace ? keyspace->at : name.at, arguments);
     term->name = name;
     if (keyspace && keyspace->kind != TERM_COLUMN)
-        parse_syntax(parse, name.at, "a function's name follows at most a keyspace");
+        (void)parse_syntax(parse, name.at, "a function's name follows at most a keyspace");
     else if (keyspace)
         term->keyspace = keyspace->name.text;
     return term;
@@ -145,7 +145,7 @@ struct term *ast_parens(struct parse *parse, struct token open, struct terms ite
 struct term *ast_hint(struct parse *parse, struct term *type, struct term *term)
 {
     if (type->kind != TERM_COLUMN) {
-        parse_syntax(parse, term->at, "nothing may follow this term here");
+        (void)parse_syntax(parse, term->at, "nothing may follow this term here");
         return term;
     }
     const struct type_node *node = ast_type(parse, (struct name){ 0 }, type->name);

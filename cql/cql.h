@@ -102,15 +102,20 @@ struct cql_run {
     uint64_t page_left;  /* rows that the page has room for */
     size_t out_limit;    /* a page ends at 1 MiB */
     uint32_t rows_count; /* written */
-    enum err err;        /* not OK after cql_run_end: a function refused a row's value (null was
-                            written in its place); the answer ought to be this error */
+    enum err err;        /* a function refused a row's value: after cql_run_end the answer is this
+                            error, told in the report of the beginning, and `out` is none */
     struct cql_select_bound *bound; /* evaluated terms, limits, where it goes on */
 };
-/* `flags`: PARAM_SKIP_METADATA; `new_metadata_id` (v5) empty or the id to announce as changed. */
+/* Where the answer goes. */
+struct cql_answer {
+    uint8_t version;              /* of the protocol */
+    uint32_t flags;               /* PARAM_SKIP_METADATA */
+    struct bytes new_metadata_id; /* v5: the id to announce as changed; else empty */
+    struct arena *arena;
+    struct buf *out; /* the RESULT's body is appended */
+};
 enum err cql_run_begin(struct cql_run *, const struct cql_plan *, const struct catalog *,
-                       const struct cql_params *, uint8_t version, uint32_t flags,
-                       struct bytes new_metadata_id, struct arena *, struct buf *out,
-                       struct report *);
+                       const struct cql_params *, const struct cql_answer *, struct report *);
 /* False when the page is full or nothing is left to read; *out lasts until cql_run_fed. */
 bool cql_run_next(struct cql_run *, const struct read **out);
 void cql_run_fed(struct cql_run *, const struct read_outcome *);

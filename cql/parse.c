@@ -110,15 +110,15 @@ enum err parse_fail(struct parse *parse, enum err err, uint32_t at, const char *
 void parse_unexpected(struct parse *parse, int code, struct token token)
 {
     if (!code)
-        parse_syntax(parse, token.at, "unexpected end of the statement");
+        (void)parse_syntax(parse, token.at, "unexpected end of the statement");
     else
-        parse_syntax(parse, token.at, "unexpected '%.*s'", (int)u64_min(token.text.size, 60),
-                     (const char *)token.text.data);
+        (void)parse_syntax(parse, token.at, "unexpected '%.*s'", (int)u64_min(token.text.size, 60),
+                           (const char *)token.text.data);
 }
 
 void parse_too_deep(struct parse *parse, uint32_t at)
 {
-    parse_fail(parse, ERR_INVALID, at, "nested deeper than %d", CQL_DEPTH_MAX);
+    (void)parse_fail(parse, ERR_INVALID, at, "nested deeper than %d", CQL_DEPTH_MAX);
 }
 
 static enum err bad_token(struct parse *parse, struct token token)

@@ -212,7 +212,7 @@ relations(L) ::= relation(R). { L = (struct relations){ 0 }; ast_add(parse, &L, 
 relations(L) ::= relations(B) AND relation(R). {
     L = B;
     if (L.count == CQL_RELATIONS_MAX)
-        parse_fail(parse, ERR_INVALID, R.at, "more than %d relations", CQL_RELATIONS_MAX);
+        (void)parse_fail(parse, ERR_INVALID, R.at, "more than %d relations", CQL_RELATIONS_MAX);
     ast_add(parse, &L, R);
 }
 relation(R) ::= name(N) op(O) term(T). { R = ast_relation(parse, N, O, T); }
@@ -292,7 +292,7 @@ attributes(U) ::= attribute(A). { U = A; }
 attributes(U) ::= attributes(B) AND attribute(A). {
     U = B;
     if ((A.timestamp && B.timestamp) || (A.ttl && B.ttl))
-        parse_syntax(parse, (A.ttl ? A.ttl : A.timestamp)->at, "given twice in USING");
+        (void)parse_syntax(parse, (A.ttl ? A.ttl : A.timestamp)->at, "given twice in USING");
     U.timestamp = A.timestamp ? A.timestamp : B.timestamp;
     U.ttl = A.ttl ? A.ttl : B.ttl;
 }

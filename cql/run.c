@@ -244,26 +244,25 @@ static void begin_read(struct cql_run *run, const struct catalog *catalog,
 
 enum err cql_run_begin(struct cql_run *run, const struct cql_plan *plan,
                        const struct catalog *catalog, const struct cql_params *params,
-                       uint8_t version, uint32_t flags, struct bytes new_metadata_id,
-                       struct arena *arena, struct buf *out, struct report *report)
+                       const struct cql_answer *answer, struct report *report)
 {
     ensure(plan->kind == CQL_SELECT);
     *run = (struct cql_run){
-        .sink = { run_partition, run_row }, .plan = plan, .arena = arena, .out = out
+        .sink = { run_partition, run_row }, .plan = plan, .arena = answer->arena, .out = answer->out
     };
-    run->bound = arena_new(arena, struct cql_select_bound);
+    run->bound = arena_new(run->arena, struct cql_select_bound);
     run->bound->select = plan->select;
-    run->bound->key = buf_in(arena);
-    run->bound->out_begun = out->size;
+    run->bound->key = buf_in(run->arena);
+    run->bound->out_begun = run->out->size;
     enum err err = bind_select(run, params, report);
     if (err)
         return err;
     begin_aggregates(run);
     begin_read(run, catalog, params);
     struct answer_metadata metadata = plan->metadata.rows;
-    metadata.new_id = new_metadata_id;
-    metadata.is_skipped = (flags & PARAM_SKIP_METADATA) && !new_metadata_id.size;
-    answer_rows_begin(&run->writer, out, version, &metadata);
+    metadata.new_id = answer->new_metadata_id;
+    metadata.is_skipped = (answer->flags & PARAM_SKIP_METADATA) && !metadata.new_id.size;
+    answer_rows_begin(&run->writer, run->out, answer->version, &metadata);
     return OK;
 }
 

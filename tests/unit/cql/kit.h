@@ -187,8 +187,8 @@ static inline enum err kit_run(const struct cql_plan *plan, const char **rows)
     struct cql_run run;
     const struct read *read;
     *out = buf_in(&kit.arena);
-    enum err err = cql_run_begin(&run, plan, &kit.catalog, &kit.params, WIRE_V5, 0,
-                                 (struct bytes){ 0 }, &kit.arena, out, &kit.report);
+    struct cql_answer answer = { .version = WIRE_V5, .arena = &kit.arena, .out = out };
+    enum err err = cql_run_begin(&run, plan, &kit.catalog, &kit.params, &answer, &kit.report);
     if (err)
         return err;
     while (cql_run_next(&run, &read)) {

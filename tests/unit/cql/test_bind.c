@@ -305,8 +305,8 @@ static const char *const table_options[] = {
     "comment = ''",
     "compaction = {'class': 'LeveledCompactionStrategy', 'sstable_size_in_mb': 160}",
     "compaction = {'class': 'TimeWindowCompactionStrategy', 'compaction_window_unit': 'DAYS'}",
-    "compaction = {'class': 'org.apache.cassandra.db.compaction.UnifiedCompactionStrategy', "
-    "'scaling_parameters': 'T4'}",
+    ("compaction = {'class': 'org.apache.cassandra.db.compaction.UnifiedCompactionStrategy', "
+     "'scaling_parameters': 'T4'}"),
     "compression = {'class': 'ZstdCompressor', 'compression_level': '3'}",
     "compression = {'enabled': 'false'}",
     "compression = {}",
@@ -428,9 +428,8 @@ START_TEST(a_warm_request_takes_nothing_from_the_heap)
         arena_reset(&arena);
         params.values_count = 2;
         buf_clear(&out);
-        ck_assert_int_eq(cql_run_begin(&run, select, &kit.catalog, &params, WIRE_V4, 0,
-                                       (struct bytes){ 0 }, &arena, &out, NULL),
-                         OK);
+        struct cql_answer answer = { .version = WIRE_V4, .arena = &arena, .out = &out };
+        ck_assert_int_eq(cql_run_begin(&run, select, &kit.catalog, &params, &answer, NULL), OK);
         ck_assert(cql_run_next(&run, &read));
         ck_assert_uint_eq(read->slices_count, 1);
         cql_run_fed(&run, &(struct read_outcome){ 0 });

@@ -159,9 +159,8 @@ START_TEST(metadata_is_skipped_when_asked_unless_it_changed)
         struct cql_run run;
         const struct read *read;
         struct bytes id = changed ? bytes_text("0123456789abcdef") : (struct bytes){ 0 };
-        ck_assert_int_eq(cql_run_begin(&run, plan, &kit.catalog, &kit.params, WIRE_V5,
-                                       PARAM_SKIP_METADATA, id, &kit.arena, &out, NULL),
-                         OK);
+        struct cql_answer answer = { WIRE_V5, PARAM_SKIP_METADATA, id, &kit.arena, &out };
+        ck_assert_int_eq(cql_run_begin(&run, plan, &kit.catalog, &kit.params, &answer, NULL), OK);
         while (cql_run_next(&run, &read)) {
             struct read_outcome outcome = fake_read(&kit.fake, read, &kit.arena, &run.sink);
             cql_run_fed(&run, &outcome);

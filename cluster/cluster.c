@@ -110,9 +110,6 @@ static enum err record_read(void *context, struct bytes record, struct journal_p
 {
     struct cluster *c = context;
     struct metadata *m = c->metadata;
-    if (!m->first_segment)
-        m->first_segment = at.segment;
-    m->last_segment = at.segment;
     enum err err = metadata_replay(m, record);
     if (err == OK)
         return OK;
@@ -230,7 +227,7 @@ static struct op_next cluster_identity(struct op *op)
         return op_wait(IDENTITY);
     if (c->wait.err != OK || op->stop)
         return cluster_fail(c, c->wait.err != OK ? c->wait.err : op->stop);
-    bool has_many = m->has_self && m->last_segment - m->first_segment >= METADATA_SEGMENTS_KEPT;
+    bool has_many = journal_counts(m->journal)->segments > METADATA_SEGMENTS_KEPT;
     m->has_self = true;
     c->host_id = m->self.host_id;
     c->rewritten = has_many ? 0 : SIZE_MAX;
@@ -264,12 +261,14 @@ static struct op_next cluster_rewrite(struct op *op)
         return cluster_fail(c, c->wait.err != OK ? c->wait.err : op->stop);
     if (c->rewritten == SIZE_MAX)
         return op_goto(LISTEN);
+    if (c->rewritten == 1)
+        c->rewritten_segment = c->wait.size;
     if (record_of_state(c, c->rewritten, &record)) {
         c->rewritten++;
         record_append(c, &record);
         return op_wait(REWRITE);
     }
-    journal_forget(c->metadata->journal, &c->wait, op, c->metadata->last_segment + 1);
+    journal_forget(c->metadata->journal, &c->wait, op, c->rewritten_segment);
     return op_wait(FORGET);
 }
 

@@ -216,7 +216,8 @@ struct cluster {
     uint64_t epoch;
     bool is_open, is_closing, is_drained, is_ready;
     struct io_req *open_req, *close_req, wait;
-    size_t rewritten; /* records of the state that stand in the new segment */
+    size_t rewritten;           /* records of the state that stand in the new segment */
+    uint64_t rewritten_segment; /* where the first of them stands */
     struct cluster **out;
     struct report *failed;
     enum err err;

@@ -14,7 +14,7 @@ enum {
     METADATA_VERSION = 1,
     METADATA_SEGMENT_BYTES = 1024 * 1024,
     METADATA_VALUE_BYTES_MAX = 256 * 1024,
-    METADATA_SEGMENTS_KEPT = 8, /* more at a start: what is known is written anew */
+    METADATA_SEGMENTS_KEPT = 8, /* with more at a start, what is known is written anew */
 };
 
 struct address { /* of a member, later than the birth entry's */
@@ -32,7 +32,6 @@ struct metadata {
     struct paxos_acceptor acceptor; /* of epoch last + 1; durable; owns its value */
     size_t addresses_count;
     struct address addresses[NODES_MAX];
-    uint64_t first_segment, last_segment; /* that the replay met */
     bool is_taken;
     struct list turns; /* waiting */
 };

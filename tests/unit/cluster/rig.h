@@ -309,3 +309,57 @@ static inline bool rig_all_up_and_same(struct rig *rig)
 {
     return rig_all_up(rig) && rig_all_same(rig);
 }
+
+/* ---- a request to another node ---- */
+
+struct rig_call {
+    struct op op;
+    struct rig_shard *shard;
+    struct cluster_call call;
+    struct cluster_message message;
+    struct arena arena;
+    uint64_t timeout_ns, begun_ns, ended_ns;
+    bool is_done, must_cancel;
+    enum err err;
+};
+static inline struct op_next rig_call_begin(struct op *op)
+{
+    struct rig_call *r = owner_of(op, struct rig_call, op);
+    r->begun_ns = io_now(r->shard->io);
+    r->message.deadline_ns = r->begun_ns + r->timeout_ns;
+    r->call.arena = &r->arena;
+    cluster_call(r->shard->cluster, &r->call, op, &r->message);
+    if (r->must_cancel)
+        cluster_cancel(r->shard->cluster, &r->call);
+    return op_wait(1);
+}
+static inline struct op_next rig_call_end(struct op *op)
+{
+    struct rig_call *r = owner_of(op, struct rig_call, op);
+    if (r->call.req.busy)
+        return op_wait(1);
+    r->is_done = true;
+    r->err = r->call.req.err;
+    r->ended_ns = io_now(r->shard->io);
+    return op_end(op, OK);
+}
+static const struct op_state rig_call_states[] = {
+    { "begin", rig_call_begin, TO(1) },
+    { "end", rig_call_end, TO(1) },
+};
+static inline void rig_call_start(struct rig_call *r, struct rig_shard *shard, unsigned node,
+                                  struct bytes body)
+{
+    r->shard = shard;
+    r->timeout_ns = r->timeout_ns ? r->timeout_ns : 5 * rig_second;
+    r->message.node = node;
+    r->message.verb = VERB_APPLY;
+    r->message.body = body;
+    op_start(&r->op, io_ops(shard->io), NULL, rig_call_states, NULL);
+}
+static inline void rig_calls_wait(struct rig *rig, struct rig_call *calls, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        while (!calls[i].is_done)
+            ensure(sim_step(rig->sim));
+}

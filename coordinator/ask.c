@@ -179,14 +179,14 @@ static struct op_next ask_gather(struct op *op)
 static enum err ask_rows(struct ask *a)
 {
     struct bytes answers[REPLICAS_MAX];
-    size_t n = 0, bad = 0;
+    size_t n = 0;
     for (size_t i = 0; i < a->asked; i++) {
         bool is_self = a->replicas.nodes[i] == cluster_self(a->task.c->cluster);
         if (a->answered >> i & 1)
             answers[n++] = is_self ? a->local_answer : a->calls[i].answer;
     }
-    return result_merge(a->args.table, a->args.read, answers, n, a->args.arena, a->args.sink,
-                        a->out, &bad);
+    struct result_answers all = { .answers = answers, .count = n };
+    return result_merge(a->args.table, a->args.read, &all, a->args.arena, a->args.sink, a->out);
 }
 
 static enum err ask_verdict(struct ask *a)

@@ -39,6 +39,7 @@ static enum err take_head(struct cursor *c, struct mutation *out)
     if (c->bad || version != MUTATION_VERSION || out->key.size == 0 ||
         out->key.size > KEY_BYTES_MAX)
         return ERR_CORRUPT;
+    ensure(id.data != NULL);
     memcpy(out->table.b, id.data, id.size);
     out->token = key_token(out->key);
     return OK;

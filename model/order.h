@@ -16,6 +16,14 @@ enum order {
 };
 enum order order_of(const struct type *);
 
+/* Big-endian two's complement of 1 to 8 bytes. */
+static inline int64_t order_signed(struct bytes value)
+{
+    uint64_t number = value.data[0] & 0x80 ? UINT64_MAX : 0;
+    for (size_t i = 0; i < value.size; i++)
+        number = number << 8 | value.data[i];
+    return (int64_t)number;
+}
 /* A float (in the upper half) or double as bits that compare as unsigned numbers; every NaN is
  * the same, above infinity. */
 uint64_t order_float_bits(struct bytes value);

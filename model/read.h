@@ -74,9 +74,15 @@ struct result_writer {
 void result_begin(struct result_writer *, const struct read *, struct buf *out);
 void result_end(struct result_writer *, const struct read_outcome *);
 
-/* Merges up to 16 encoded answers of the same read (from replicas: same rows, reconciled; from
- * shards: different rows, interleaved) into the sink, up to the read's limits, and never beyond
- * what every answer covers.  ERR_CORRUPT names which in *bad when not NULL. */
-enum err result_merge(const struct table *, const struct read *, const struct bytes *answers,
-                      size_t answers_count, struct arena *, struct read_sink *,
-                      struct read_outcome *out, size_t *bad);
+/* Encoded answers of the same read. */
+struct result_answers {
+    const struct bytes *answers;
+    size_t count; /* RESULT_ANSWERS_MAX at most */
+    size_t bad;   /* with ERR_CORRUPT: which one */
+};
+enum { RESULT_ANSWERS_MAX = 64 };
+/* Merges answers (from replicas: same rows, reconciled; from shards: different rows, interleaved)
+ * into the sink, up to the read's limits, and never beyond what every answer covers.
+ * ERR_CORRUPT. */
+enum err result_merge(const struct table *, const struct read *, struct result_answers *,
+                      struct arena *, struct read_sink *, struct read_outcome *out);

@@ -15,8 +15,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "model/answer.h"
 
-enum { ANSWERS_MAX = 16 };
-
 enum stop {
     STOP_NOT,
     STOP_HORIZON, /* the next row is not covered by all */
@@ -29,10 +27,11 @@ struct merge {
     struct arena *arena;
     struct read_sink *sink;
     struct read_outcome *out;
-    struct answer answers[ANSWERS_MAX];
+    struct answer *answers;
     size_t answers_count, bad;
     struct position horizon; /* not set: all is covered */
     struct answer *first;    /* of those in the partition that is merged now */
+    uint64_t members;        /* those in it: a bit each */
     struct deletion deletion;
     bool is_announced;
     uint64_t bytes;       /* given out so far */
@@ -40,9 +39,11 @@ struct merge {
     struct buf last_row;
     enum stop stop;
 };
+_Static_assert(RESULT_ANSWERS_MAX <= 64, "members has a bit for each");
 
 static enum err merge_open(struct merge *m, const struct table *table, const struct bytes *encoded)
 {
+    m->answers = arena_array(m->arena, struct answer, m->answers_count);
     for (m->bad = 0; m->bad < m->answers_count; m->bad++) {
         struct answer *a = &m->answers[m->bad];
         enum err err = answer_open(a, table, m->read, encoded[m->bad], m->arena);
@@ -55,26 +56,40 @@ static enum err merge_open(struct merge *m, const struct table *table, const str
     return OK;
 }
 
-/* Is the answer in the partition that is merged now? */
-static bool takes_part(const struct merge *m, const struct answer *a)
+/* Visits the members of a set: takes one out; NULL when none is left. */
+static struct answer *next_of(const struct merge *m, uint64_t *set)
 {
-    return !answer_at_end(a) && answer_compare_partition(a, m->first) == 0;
+    if (*set == 0)
+        return NULL;
+    struct answer *a = &m->answers[__builtin_ctzll(*set)];
+    *set &= *set - 1;
+    return a;
 }
 
-/* Finds the next partition.  false: there is none. */
+static uint64_t bit_of(const struct merge *m, const struct answer *a)
+{
+    return UINT64_C(1) << (a - m->answers);
+}
+
+/* Finds the next partition and who has something of it.  false: there is none. */
 static bool merge_next_partition(struct merge *m)
 {
     m->first = NULL;
+    m->members = 0;
     m->is_announced = false;
     m->deletion = deletion_none();
-    for (size_t i = 0; i < m->answers_count; i++) {
-        struct answer *a = &m->answers[i];
-        if (!answer_at_end(a) && (!m->first || answer_compare_partition(a, m->first) < 0))
-            m->first = a;
+    for (struct answer *a = m->answers; a < m->answers + m->answers_count; a++) {
+        if (answer_at_end(a))
+            continue;
+        int c = m->first ? answer_compare_partition(a, m->first) : -1;
+        if (c < 0)
+            m->first = a, m->members = 0;
+        if (c <= 0)
+            m->members |= bit_of(m, a);
     }
-    for (size_t i = 0; m->first && i < m->answers_count; i++)
-        if (takes_part(m, &m->answers[i]))
-            m->deletion = deletion_newer(m->deletion, m->answers[i].deletion);
+    uint64_t left = m->members;
+    for (struct answer *a; (a = next_of(m, &left)) != NULL;)
+        m->deletion = deletion_newer(m->deletion, a->deletion);
     return m->first != NULL;
 }
 
@@ -134,62 +149,56 @@ static void merge_emit(struct merge *m, const struct row *row)
         m->stop = STOP_ENOUGH;
 }
 
-/* The first row of those that take part, in the read's order; NULL when none has one. */
+/* The first row of the members', in the read's order; NULL when none has one. */
 static struct answer *merge_first_row(struct merge *m)
 {
     struct answer *first = NULL;
-    for (size_t i = 0; i < m->answers_count; i++) {
-        struct answer *a = &m->answers[i];
-        if (!takes_part(m, a) || !a->has_row)
+    uint64_t left = m->members;
+    for (struct answer *a; (a = next_of(m, &left)) != NULL;) {
+        if (!a->has_row)
             continue;
-        int c = first ? bytes_compare(a->row.key, first->row.key) : 0;
+        int c = first ? bytes_compare(a->row.key, first->row.key) : -1;
         if (!first || (m->read->is_reversed ? c > 0 : c < 0))
             first = a;
     }
     return first;
 }
 
-/* Reconciles the rows that stand at the first one's key, gives the result out, steps over them. */
-static enum err merge_row(struct merge *m, struct answer *first)
+/* Lets all of a set step, by the given function. */
+static enum err merge_step(struct merge *m, uint64_t set, enum err (*step)(struct answer *))
 {
-    struct row *row = NULL;
-    uint32_t members = 0;
-    for (size_t i = 0; i < m->answers_count; i++) {
-        struct answer *a = &m->answers[i];
-        if (!takes_part(m, a) || !a->has_row || !bytes_equal(a->row.key, first->row.key))
-            continue;
-        members |= UINT32_C(1) << i;
-        row = row ? row_merge(m->arena, row, &a->row, m->deletion) : &a->row;
-    }
-    ensure(row != NULL);
-    if (row_shadow(row, m->deletion))
-        merge_emit(m, row);
-    for (m->bad = 0; m->bad < m->answers_count; m->bad++) {
-        if (!(members >> m->bad & 1))
-            continue;
-        enum err err = answer_next_row(&m->answers[m->bad]);
+    for (struct answer *a; (a = next_of(m, &set)) != NULL;) {
+        enum err err = step(a);
+        m->bad = (size_t)(a - m->answers);
         if (err != OK)
             return err;
     }
     return OK;
 }
 
-/* All rows of the partition are through: remember that, and step to the next partitions. */
+/* Reconciles the rows that stand at the first one's key, gives the result out, steps over them. */
+static enum err merge_row(struct merge *m, const struct answer *first)
+{
+    struct row *row = NULL;
+    uint64_t left = m->members, same = 0;
+    for (struct answer *a; (a = next_of(m, &left)) != NULL;) {
+        if (!a->has_row || !bytes_equal(a->row.key, first->row.key))
+            continue;
+        same |= bit_of(m, a);
+        row = row ? row_merge(m->arena, row, &a->row, m->deletion) : &a->row;
+    }
+    ensure(row != NULL);
+    if (row_shadow(row, m->deletion))
+        merge_emit(m, row);
+    return merge_step(m, same, answer_next_row);
+}
+
+/* All rows of the partition are through: remember that, and step on. */
 static enum err merge_leave(struct merge *m)
 {
-    uint32_t members = 0;
     if (m->is_announced)
         m->last = (struct position){ true, m->first->token, m->first->key, { 0 } };
-    for (size_t i = 0; i < m->answers_count; i++)
-        members |= (uint32_t)takes_part(m, &m->answers[i]) << i;
-    for (m->bad = 0; m->bad < m->answers_count; m->bad++) {
-        if (!(members >> m->bad & 1))
-            continue;
-        enum err err = answer_next_partition(&m->answers[m->bad]);
-        if (err != OK)
-            return err;
-    }
-    return OK;
+    return merge_step(m, m->members, answer_next_partition);
 }
 
 static enum err merge_partition(struct merge *m)
@@ -217,9 +226,9 @@ static bool merge_has_rest(const struct merge *m)
 {
     if (m->horizon.is_set)
         return true;
-    for (size_t i = 0; i < m->answers_count; i++) {
-        const struct answer *a = &m->answers[i];
-        if (!answer_at_end(a) && (!takes_part(m, a) || a->has_row || cursor_left(&a->body)))
+    for (const struct answer *a = m->answers; a < m->answers + m->answers_count; a++) {
+        bool is_further = !(m->members & bit_of(m, a));
+        if (!answer_at_end(a) && (is_further || a->has_row || cursor_left(&a->body)))
             return true;
     }
     return false;
@@ -239,20 +248,19 @@ static void merge_finish(struct merge *m)
 }
 
 enum err result_merge(const struct table *table, const struct read *read,
-                      const struct bytes *answers, size_t answers_count, struct arena *arena,
-                      struct read_sink *sink, struct read_outcome *out, size_t *bad)
+                      struct result_answers *answers, struct arena *arena, struct read_sink *sink,
+                      struct read_outcome *out)
 {
     struct merge m = { .read = read, .arena = arena, .sink = sink, .out = out };
-    ensure(answers_count <= ANSWERS_MAX);
-    m.answers_count = answers_count;
+    ensure(answers->count <= RESULT_ANSWERS_MAX);
+    m.answers_count = answers->count;
     m.last_row = buf_in(arena);
     *out = (struct read_outcome){ 0 };
-    enum err err = merge_open(&m, table, answers);
+    enum err err = merge_open(&m, table, answers->answers);
     while (err == OK && m.stop == STOP_NOT && merge_next_partition(&m))
         err = merge_partition(&m);
+    answers->bad = m.bad;
     if (err == OK)
         merge_finish(&m);
-    else if (bad)
-        *bad = m.bad;
     return err;
 }

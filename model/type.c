@@ -181,7 +181,7 @@ static enum err parse_parts(struct parser *p, struct type *type, size_t least, s
         const struct type *part;
         if (type->parts_count == most || parse(p, &part) != OK)
             return ERR_INVALID;
-        buf_put(&parts, &part, sizeof part);
+        buf_put(&parts, &part, sizeof(const struct type *));
         type->parts_count++;
     } while (take(p, ','));
     type->parts = (const struct type **)(void *)parts.data;

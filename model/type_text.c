@@ -10,7 +10,7 @@
 #include "base/uuid.h"
 #include "model/clock.h"
 #include "model/number.h"
-#include "model/type.h"
+#include "model/order.h"
 
 #include <arpa/inet.h>
 #include <stdlib.h>
@@ -116,10 +116,7 @@ static void print_float(struct bytes value, struct buf *out)
 
 static void print_integer(struct bytes value, struct buf *out)
 {
-    int64_t number = (int8_t)value.data[0];
-    for (size_t i = 1; i < value.size; i++)
-        number = (int64_t)((uint64_t)number << 8 | value.data[i]);
-    buf_printf(out, "%lld", (long long)number);
+    buf_printf(out, "%lld", (long long)order_signed(value));
 }
 
 static void print_uuid(struct bytes value, struct buf *out)

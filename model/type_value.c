@@ -164,15 +164,6 @@ enum order order_of(const struct type *type)
 
 static int compare_u64(uint64_t a, uint64_t b) { return (a > b) - (a < b); }
 
-/* Big-endian of 1, 2, 4 or 8 bytes, with its sign. */
-static int64_t signed_of(struct bytes value)
-{
-    int64_t number = (int8_t)value.data[0];
-    for (size_t i = 1; i < value.size; i++)
-        number = (int64_t)((uint64_t)number << 8 | value.data[i]);
-    return number;
-}
-
 /* Bits of a float or double so that they compare as unsigned: Java's Float.compare. */
 uint64_t order_float_bits(struct bytes value)
 {
@@ -239,7 +230,7 @@ int type_compare(const struct type *type, struct bytes a, struct bytes b)
         return (a.size != 0) - (b.size != 0);
     switch (order_of(type)) {
     case ORDER_SIGNED: {
-        int64_t x = signed_of(a), y = signed_of(b);
+        int64_t x = order_signed(a), y = order_signed(b);
         return (x > y) - (x < y);
     }
     case ORDER_BOOLEAN:

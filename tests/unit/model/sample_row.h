@@ -78,10 +78,18 @@ static inline bool sample_row_equal(const struct row *a, const struct row *b)
 }
 
 /* An own, slow statement of the rules: of all that was ever written, one winner per column. */
-static inline void sample_merge(struct arena *arena, uint32_t first, size_t columns,
-                                const struct row *rows, size_t count, struct deletion shadow,
-                                struct row *out)
+struct sample_rows {
+    const struct row *rows;
+    size_t count;
+    uint32_t first; /* column */
+    uint32_t columns;
+};
+static inline void sample_merge(struct arena *arena, const struct sample_rows *all_of,
+                                struct deletion shadow, struct row *out)
 {
+    const struct row *rows = all_of->rows;
+    size_t count = all_of->count;
+    uint32_t first = all_of->first, columns = all_of->columns;
     struct deletion own = deletion_none();
     *out = rows[0];
     out->liveness = (struct liveness){ TIMESTAMP_NONE, 0, 0 };

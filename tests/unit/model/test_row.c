@@ -169,7 +169,8 @@ START_TEST(merging_in_any_order_gives_what_the_rules_say)
             sample_content(&prng, &arena, 0, COLUMNS, &rows[i]);
         }
         struct deletion shadow = sample_deletion(&prng, 40);
-        sample_merge(&arena, 0, COLUMNS, rows, ROWS, shadow, &expected);
+        struct sample_rows all = { rows, ROWS, 0, COLUMNS };
+        sample_merge(&arena, &all, shadow, &expected);
         struct deletion none = deletion_none();
         for (int turn = 0; turn < 8; turn++) {
             size_t first = prng_below(&prng, ROWS);

@@ -107,7 +107,7 @@ static void accept_hand_out(struct accept *a)
     struct ticket *t = mem_zalloc(sizeof *t);
     t->number = io_give(io, &a->socket);
     t->mail = (struct io_mail){ .there = ticket_there, .home = ticket_home };
-    io_post(io, to, &t->mail);
+    shard_post(a->shard, to, &t->mail);
 }
 
 static struct op_next accept_accept(struct op *op)

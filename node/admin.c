@@ -239,7 +239,7 @@ static void visit_ask_shards(struct visit *v)
         v->sheets[i].mail = (struct io_mail){ .there = sheet_there, .home = sheet_home };
         if (v->away++ == 0)
             op_hold(&v->op);
-        io_post(io, i, &v->sheets[i].mail);
+        shard_post(v->admin->shard, i, &v->sheets[i].mail);
     }
 }
 

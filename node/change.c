@@ -81,5 +81,5 @@ void change_start(struct shard *shard, struct change_call *call, struct op *op, 
                                   .budget_ns = deadline_ns > now ? deadline_ns - now : 0 };
     call->mail = (struct io_mail){ .there = change_there, .home = change_home };
     io_req_begin(&call->req, op);
-    io_post(shard->io, 0, &call->mail);
+    shard_post(shard, 0, &call->mail);
 }

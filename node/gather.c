@@ -105,7 +105,7 @@ static struct op_next gather_ask(struct op *op)
         p->mail = (struct io_mail){ .there = part_there, .home = part_home };
         if (g->left++ == 0)
             op_hold(op);
-        io_post(io, first + i, &p->mail);
+        shard_post(g->shard, first + i, &p->mail);
     }
     return g->left ? op_wait(MERGE) : op_goto(MERGE);
 }

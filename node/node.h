@@ -15,7 +15,8 @@
  *     serve.c      requests of other nodes
  *     system*.c    the tables that the node makes up: system, system_schema, system_views
  *     admin.c      HTTP: status, health, metrics
- *     plan.c       memory_limit divided
+ *     post.c       mail between shards           plan.c       memory_limit divided
+ *     counts.c     what is counted, one list
  *
  * The same objects run in rondod (main.c, io/uv) and in the simulated cluster (io/sim).
  */

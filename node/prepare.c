@@ -132,7 +132,7 @@ static struct op_next prepare_spread(struct op *op)
         p->copies[i] =
             (struct copy){ .mail = { .there = copy_there, .home = copy_home }, .prepare = p };
         p->left++;
-        io_post(io, i, &p->copies[i].mail);
+        shard_post(p->session->shard, i, &p->copies[i].mail);
     }
     return op_wait(ANSWER);
 }

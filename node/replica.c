@@ -115,7 +115,7 @@ static void replica_apply(void *context, struct io_req *req, struct op *op, int6
     h->done = req;
     h->mail = (struct io_mail){ .there = hop_there, .home = hop_home };
     io_req_begin(req, op);
-    io_post(s->io, owner, &h->mail);
+    shard_post(s, owner, &h->mail);
 }
 
 void replica_truncate(struct shard *s, struct io_req *req, struct op *op, const struct uuid *table)
@@ -130,7 +130,7 @@ void replica_truncate(struct shard *s, struct io_req *req, struct op *op, const 
         h->table = *table;
         h->sum = sum;
         h->mail = (struct io_mail){ .there = hop_there, .home = hop_home };
-        io_post(s->io, i, &h->mail);
+        shard_post(s, i, &h->mail);
     }
 }
 

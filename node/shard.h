@@ -20,6 +20,12 @@ struct shard_counts {
     struct histogram read_ns, write_ns;
 };
 
+struct outbox { /* mail that waits for a credit of its way */
+    struct op op;
+    struct io_req nap;
+    struct io_mail *first, *last;
+};
+
 struct shard {
     struct io *io;
     struct node_process *process;
@@ -34,6 +40,7 @@ struct shard {
     struct list parked;        /* requests of other nodes that came before the store was open */
     struct list idle_requests; /* struct request, for reuse */
     bool is_serving, is_stopping;
+    struct outbox outbox;
     unsigned served_count;  /* requests of other nodes under way here */
     uint64_t large_bytes;   /* reserved by frames above 1 MiB that are being read */
     int64_t last_timestamp; /* microseconds: the newest one given to a write */
@@ -47,6 +54,8 @@ struct shard {
 };
 
 static inline struct shard *shard_of(struct io *io) { return io_context(io); }
+/* Posts a mail, now or when its way has room. */
+void shard_post(struct shard *, int to, struct io_mail *);
 /* A timestamp for a write: max(wall clock, the last one + 1), microseconds. */
 int64_t shard_timestamp(struct shard *);
 static inline int64_t shard_now_seconds(struct shard *s) { return io_wall(s->io) / 1000000; }

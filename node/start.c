@@ -184,7 +184,7 @@ static void lead_others(struct life *l, enum phase phase)
                                            .leader = l,
                                            .phase = phase };
         l->away++;
-        io_post(io, i, &l->mails[i].mail);
+        shard_post(l->shard, i, &l->mails[i].mail);
     }
 }
 

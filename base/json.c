@@ -1,7 +1,9 @@
 /* json.c - see json.h.  A comma is written before a member when the level has one already. */
 // SPDX-License-Identifier: Apache-2.0
 #include "base/json.h"
+
 #include "base/utf8.h"
+
 #include <math.h>
 
 enum { DEPTH_MAX = 30 };
@@ -112,4 +114,11 @@ void json_null(struct json *j, const char *name)
 {
     json_name(j, name);
     buf_put_text(j->out, "null");
+}
+
+void json_raw(struct json *j, const char *name, struct bytes value)
+{
+    ensure(value.size > 0);
+    json_name(j, name);
+    buf_put_bytes(j->out, value);
 }

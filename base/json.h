@@ -30,3 +30,5 @@ void json_unsigned(struct json *, const char *name, uint64_t);
 void json_double(struct json *, const char *name, double); /* null when not finite */
 void json_bool(struct json *, const char *name, bool);
 void json_null(struct json *, const char *name);
+/* A value that is JSON already, as it is. */
+void json_raw(struct json *, const char *name, struct bytes value);

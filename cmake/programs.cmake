@@ -1,10 +1,26 @@
-# What is installed: rondod, rondo, the driver library.
+# What is installed: rondod, rondo, the driver library; and the programs that show and measure them.
 if(TARGET llhttp AND EXISTS ${CMAKE_SOURCE_DIR}/node/main.c)
   target_link_libraries(node PUBLIC llhttp)
   add_executable(rondod node/main.c node/tool_machine.c)
   target_link_libraries(rondod PRIVATE node world_uv fail_server)
 endif()
+
+# rondo has the driver inside, so a broken invariant comes back to a public call or to main.
 if(EXISTS ${CMAKE_SOURCE_DIR}/command/main.c)
+  target_compile_definitions(command PRIVATE _GNU_SOURCE)
   add_executable(rondo command/main.c)
-  target_link_libraries(rondo PRIVATE command world_uv fail_server)
+  target_link_libraries(rondo PRIVATE command fail_driver)
+endif()
+
+# The floor of `rondo bench`, which looks for it beside itself.
+if(EXISTS ${CMAKE_SOURCE_DIR}/tests/bench/echo.c)
+  add_executable(rondo-echo tests/bench/echo.c)
+  target_compile_definitions(rondo-echo PRIVATE _GNU_SOURCE)
+  target_link_libraries(rondo-echo PRIVATE rules PkgConfig::UV)
+endif()
+
+# The part of deploy/demo that is done with the C driver.
+if(EXISTS ${CMAKE_SOURCE_DIR}/deploy/walk.c)
+  add_executable(demo_walk deploy/walk.c)
+  target_link_libraries(demo_walk PRIVATE driver fail_driver)
 endif()

@@ -1,0 +1,323 @@
+/* bench.c - `rondo bench keyvalue`: how fast are reads of single rows, and how far from the floor?
+ *
+ *     load rows ─> for each case: nodes (warm up, measure) ─> the same bytes against a bare echo
+ *
+ * The standard cases are one connection with one request at a time, 50 connections, and one
+ * connection with 16 requests in flight.  What the nodes counted while a case was measured is
+ * divided by its requests: allocations, mails between shards, system calls.
+ */
+// SPDX-License-Identifier: Apache-2.0
+#include "command/bench.h"
+
+#include "base/json.h"
+#include "command/command.h"
+#include "command/floor.h"
+#include "command/lane_greet.h"
+#include "command/session.h"
+#include "command/table.h"
+#include "command/tell.h"
+
+#include <unistd.h>
+
+enum { WARM_UP_MS = 500, CASES_MAX = 3 };
+static const char select_cql[] = "SELECT value FROM " BENCH_KEYSPACE ".keyvalue WHERE key = ?";
+
+/* What is shown of the nodes' counts, each divided by the requests. */
+static const char *const shown_counts[] = {
+    "allocations", "shard_hops", "socket_recvs",    "socket_sends",
+    "loop_turns",  "peer_sent",  "requests_inline", "coordinator_local_reads",
+};
+
+struct bench_case {
+    unsigned connections, depth;
+    struct lanes_result nodes, floor;
+    bool has_floor;
+    struct bench_counts before, after;
+    struct bench *bench;
+};
+
+static void case_warm(void *context)
+{
+    struct bench_case *c = context;
+    bench_counts_take(c->bench, &c->before);
+}
+
+static struct lanes_plan case_plan(const struct bench_case *c)
+{
+    const struct bench *b = c->bench;
+    return (struct lanes_plan){
+        .places = b->places,
+        .places_count = b->places_count,
+        .lanes_count = c->connections,
+        .depth = c->depth,
+        .cql = select_cql,
+        .request = buf_bytes(&b->request),
+        .key_at = b->key_at,
+        .rows = b->options->rows,
+        .rate = b->options->rate,
+        .warm_up_ms = WARM_UP_MS,
+        .measured_ms = (unsigned)b->options->seconds * 1000,
+        .routing = b->options->route,
+        .ring = &b->ring,
+    };
+}
+
+static bool case_floor(struct bench_case *c)
+{
+    struct floor floor;
+    struct lanes_plan plan = case_plan(c);
+    char error[256] = "";
+    if (!floor_start(&floor, plan.request.size, c->nodes.answer_bytes, error))
+        return tell_no("the floor cannot be measured: %s", error);
+    plan.places = &floor.place;
+    plan.places_count = 1;
+    plan.cql = NULL;
+    plan.ring = NULL;
+    c->has_floor = lanes_run(&plan, &c->floor);
+    floor_stop(&floor);
+    return c->has_floor || tell_no("the floor cannot be measured: %s", c->floor.error);
+}
+
+static bool case_run(struct bench_case *c)
+{
+    bool wants_floor = c->bench->options->floor || floor_is_there();
+    struct lanes_plan plan = case_plan(c);
+    plan.when_warm = case_warm;
+    plan.context = c;
+    if (tell_is_terminal())
+        tell_note("reading: %u connections, %u in flight on each, %u s", c->connections, c->depth,
+                  (unsigned)c->bench->options->seconds);
+    if (!lanes_run(&plan, &c->nodes))
+        return tell_no("%s", c->nodes.error);
+    bench_counts_take(c->bench, &c->after);
+    if (c->nodes.count == 0)
+        return tell_no("nothing was answered in %u s", (unsigned)c->bench->options->seconds);
+    if (c->nodes.errors_count > 0)
+        return tell_no("%s of the answers were errors; the first: %s",
+                       grouped_of(c->nodes.errors_count).text, c->nodes.error);
+    return !wants_floor || case_floor(c);
+}
+
+/* ---- printing ---- */
+
+static double micros(const struct lanes_result *r, double quantile)
+{
+    return (double)histogram_quantile(&r->latency_ns, quantile) / 1000;
+}
+
+static double throughput(const struct lanes_result *r)
+{
+    return r->seconds > 0 ? (double)r->count / r->seconds : 0;
+}
+
+static void result_json(struct json *j, const struct lanes_result *r)
+{
+    json_double(j, "throughput", throughput(r));
+    json_open(j, "latency_us", '{');
+    json_double(j, "p50", micros(r, 0.5));
+    json_double(j, "p99", micros(r, 0.99));
+    json_double(j, "p999", micros(r, 0.999));
+    json_double(j, "max", (double)r->latency_ns.max / 1000);
+    json_close(j);
+}
+
+static void server_json(struct json *j, const struct bench_case *c)
+{
+    double requests = bench_counts_growth(&c->before, &c->after, "requests");
+    json_open(j, "server", '{');
+    json_unsigned(j, "nodes", c->after.nodes_count);
+    json_double(j, "requests", requests);
+    json_open(j, "per_request", '{');
+    for (size_t i = 0; i < c->after.count && requests > 0; i++) {
+        const char *name = c->after.list[i].name;
+        double growth = bench_counts_growth(&c->before, &c->after, name);
+        if (strstr(name, "_us") == NULL)
+            json_double(j, name, growth / requests);
+    }
+    json_close(j);
+    json_close(j);
+}
+
+static void case_json(struct json *j, const struct bench_case *c)
+{
+    const struct options *o = c->bench->options;
+    json_open(j, NULL, '{');
+    json_unsigned(j, "connections", c->connections);
+    json_unsigned(j, "depth", c->depth);
+    json_unsigned(j, "rows", o->rows);
+    json_unsigned(j, "value_bytes", o->value_bytes);
+    json_unsigned(j, "replication_factor", c->bench->ring.factor);
+    json_unsigned(j, "nodes", c->bench->places_count);
+    json_text(j, "consistency", options_level_name(o->consistency));
+    json_double(j, "seconds", c->nodes.seconds);
+    json_unsigned(j, "count", c->nodes.count);
+    result_json(j, &c->nodes);
+    json_double(j, "replica_coordinator_share",
+                (double)c->nodes.replica_count / (double)c->nodes.count);
+    if (c->has_floor) {
+        json_open(j, "floor", '{');
+        result_json(j, &c->floor);
+        json_double(j, "p50_times", micros(&c->nodes, 0.5) / micros(&c->floor, 0.5));
+        json_close(j);
+    }
+    if (c->after.nodes_count > 0)
+        server_json(j, c);
+    json_close(j);
+}
+
+static void cases_json(const struct bench_case *cases, size_t count)
+{
+    struct buf out = { 0 };
+    struct json j = json_into(&out);
+    if (count > 1) {
+        json_open(&j, NULL, '{');
+        json_open(&j, "runs", '[');
+    }
+    for (size_t i = 0; i < count; i++)
+        case_json(&j, &cases[i]);
+    if (count > 1) {
+        json_close(&j);
+        json_close(&j);
+    }
+    buf_put_u8(&out, '\n');
+    fwrite(out.data, 1, out.size, stdout);
+    buf_deinit(&out);
+}
+
+static void result_cells(struct table *t, const struct lanes_result *r)
+{
+    table_printf(t, "%s", grouped_of((uint64_t)throughput(r)).text);
+    table_printf(t, "%.1f", micros(r, 0.5));
+    table_printf(t, "%.1f", micros(r, 0.99));
+}
+
+static void latency_table(const struct bench_case *cases, size_t count)
+{
+    static const char *const columns[] = {
+        "connections", "in flight", "reads/s", "p50 us", "p99 us",      "p999 us",
+        "max us",      "floor: /s", "p50 us",  "p99 us", "p50 / floor",
+    };
+    struct table t;
+    table_init(&t, stdout);
+    for (size_t i = 0; i < array_count(columns); i++)
+        table_column(&t, columns[i], true);
+    for (size_t i = 0; i < count; i++) {
+        const struct bench_case *c = &cases[i];
+        table_printf(&t, "%u", c->connections);
+        table_printf(&t, "%u", c->depth);
+        result_cells(&t, &c->nodes);
+        table_printf(&t, "%.1f", micros(&c->nodes, 0.999));
+        table_printf(&t, "%.1f", (double)c->nodes.latency_ns.max / 1000);
+        if (c->has_floor) {
+            result_cells(&t, &c->floor);
+            table_printf(&t, "%.2f", micros(&c->nodes, 0.5) / micros(&c->floor, 0.5));
+        }
+        for (unsigned missing = 0; !c->has_floor && missing < 4; missing++)
+            table_printf(&t, "-");
+    }
+    table_finish(&t);
+}
+
+static void server_table(const struct bench_case *cases, size_t count)
+{
+    struct table t;
+    char heads[CASES_MAX][32];
+    table_init(&t, stdout);
+    table_column(&t, "the nodes' counts, per request", false);
+    for (size_t i = 0; i < count; i++) {
+        (void)snprintf(heads[i], sizeof heads[i], "%u x %u", cases[i].connections, cases[i].depth);
+        table_column(&t, heads[i], true);
+    }
+    for (size_t n = 0; n < array_count(shown_counts); n++) {
+        table_printf(&t, "%s", shown_counts[n]);
+        for (size_t i = 0; i < count; i++) {
+            const struct bench_case *c = &cases[i];
+            double requests = bench_counts_growth(&c->before, &c->after, "requests");
+            double growth = bench_counts_growth(&c->before, &c->after, shown_counts[n]);
+            table_printf(&t, "%.3f", requests > 0 ? growth / requests : 0);
+        }
+    }
+    table_finish(&t);
+}
+
+static void cases_print(const struct bench_case *cases, size_t count)
+{
+    const struct bench *b = cases[0].bench;
+    const struct options *o = b->options;
+    printf("reads of one row of %s bytes by key: %s rows, %u nodes, replication factor %u, %s, "
+           "%u s each\n\n",
+           grouped_of(o->value_bytes).text, grouped_of(o->rows).text, b->places_count,
+           b->ring.factor, options_level_name(o->consistency), (unsigned)o->seconds);
+    latency_table(cases, count);
+    if (!cases[0].has_floor)
+        printf("(the floor is not measured: rondo-echo does not stand beside rondo)\n");
+    if (cases[0].after.nodes_count == 0)
+        return;
+    putchar('\n');
+    server_table(cases, count);
+}
+
+/* ---- the run ---- */
+
+static size_t cases_choose(const struct options *o, struct bench *b, struct bench_case *cases)
+{
+    static const unsigned standard[CASES_MAX][2] = { { 1, 1 }, { 50, 1 }, { 1, 16 } };
+    bool is_one = o->given[OPTION_connections] || o->given[OPTION_depth];
+    size_t count = is_one ? 1 : CASES_MAX;
+    for (size_t i = 0; i < count; i++) {
+        cases[i].bench = b;
+        cases[i].connections = is_one ? (unsigned)o->connections : standard[i][0];
+        cases[i].depth = is_one ? (unsigned)o->depth : standard[i][1];
+    }
+    return count;
+}
+
+/* The request's bytes, made with what the first node prepares. */
+static bool template_make(struct bench *b)
+{
+    char error[256] = "";
+    struct bytes id;
+    int fd = lane_connect(&b->places[0], error);
+    bool is_good = fd >= 0 && lane_greet(fd, select_cql, &b->arena, &id, error);
+    if (is_good)
+        lane_template(&b->request, id, b->options->consistency, &b->key_at);
+    else
+        (void)tell("%s", error);
+    if (fd >= 0)
+        close(fd);
+    return is_good;
+}
+
+static bool bench_prepare(struct bench *b)
+{
+    b->session = session_open(b->options, NULL, RD_PINNED, 1);
+    return b->session && bench_discover(b) && (b->options->no_load || bench_load(b)) &&
+           template_make(b);
+}
+
+int bench_run(const struct options *o)
+{
+    static const char *const not_yet[] = { "ycsb", "stand", "engine", "compaction" };
+    static struct bench_case cases[CASES_MAX];
+    struct bench b = { .options = o };
+    for (size_t i = 0; i < array_count(not_yet); i++)
+        if (strcmp(o->words[0], not_yet[i]) == 0)
+            return tell("bench %s is not there yet", not_yet[i]);
+    if (strcmp(o->words[0], "keyvalue") != 0 || o->words_count > 1) {
+        (void)tell("bench can keyvalue; see: rondo help bench");
+        return EXIT_USAGE;
+    }
+    size_t count = cases_choose(o, &b, cases);
+    bool is_good = bench_prepare(&b);
+    for (size_t i = 0; i < count && is_good; i++)
+        is_good = case_run(&cases[i]);
+    if (is_good && o->json)
+        cases_json(cases, count);
+    else if (is_good)
+        cases_print(cases, count);
+    rd_close(b.session);
+    bench_ring_deinit(&b.ring);
+    buf_deinit(&b.request);
+    arena_deinit(&b.arena);
+    return is_good ? EXIT_DONE : EXIT_FAILED;
+}

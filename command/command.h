@@ -1,0 +1,33 @@
+/* command.h - the facade of command/: the program `rondo`, one file per noun.
+ *
+ *     main.c      the table of commands, help, dispatch
+ *     options.c   the command line: one table of flags for all commands
+ *     tell.c      lines for people, clocks, interrupts
+ *
+ *     query.c     one statement                 cluster.c   a cluster on this machine
+ *     load.c      CSV into a table              layout.c      its folder
+ *     unload.c    a table into CSV              process.c     its processes
+ *     status.c    what the nodes say            bench.c     how fast is it?
+ *     info.c      one node's plan                 lanes.c     requests over sockets, measured
+ *                                                 floor.c     the same against a bare echo
+ *
+ *     csv.c table.c tree.c progress.c http.c session.c: what the commands are made with
+ *
+ * Data goes to standard output, everything else to standard error.  Whatever is wrong is one line:
+ * what, where, and what to do.
+ */
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+enum { EXIT_DONE = 0, EXIT_FAILED = 1, EXIT_USAGE = 2, EXIT_INTERRUPTED = 130 };
+
+struct options;
+
+/* Each answers the exit code. */
+int query_run(const struct options *);
+int load_run(const struct options *);
+int unload_run(const struct options *);
+int status_run(const struct options *);
+int info_run(const struct options *);
+int cluster_run(const struct options *);
+int bench_run(const struct options *);

@@ -1,0 +1,189 @@
+/* http.c - GET, over TCP or a Unix socket: what the admin port needs, no more.
+ *
+ * One request a connection (`Connection: close`).  The answer ends after Content-Length bytes or,
+ * without it, with the connection.  Everything waits at most until one deadline.
+ */
+// SPDX-License-Identifier: Apache-2.0
+#include "command/http.h"
+
+#include "base/buf.h"
+#include "command/tell.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <netdb.h>
+#include <poll.h>
+#include <stdlib.h>
+#include <strings.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+enum { HTTP_BYTES_MAX = 16 << 20 };
+
+struct exchange {
+    int fd;
+    uint64_t deadline_ns;
+    struct buf got;
+};
+
+/* Waits for the socket; false at the deadline. */
+static bool socket_wait(const struct exchange *x, short events)
+{
+    for (;;) {
+        uint64_t now = tell_now_ns();
+        if (now >= x->deadline_ns)
+            return false;
+        struct pollfd p = { .fd = x->fd, .events = events };
+        int count = poll(&p, 1, (int)((x->deadline_ns - now) / 1000000) + 1);
+        if (count > 0)
+            return true;
+        if (count < 0 && errno != EINTR)
+            return true; /* the call that follows says what it is */
+    }
+}
+
+static enum err connect_error(int error)
+{
+    if (error == ECONNREFUSED || error == ENOENT)
+        return ERR_REFUSED;
+    return error == ETIMEDOUT ? ERR_TIMEOUT : ERR_UNREACHABLE;
+}
+
+static enum err socket_connect(struct exchange *x, const struct sockaddr *to, socklen_t size)
+{
+    int error = 0;
+    socklen_t error_size = sizeof error;
+    x->fd = socket(to->sa_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+    if (x->fd < 0)
+        return ERR_FILES_LIMIT;
+    if (connect(x->fd, to, size) == 0)
+        return OK;
+    if (errno != EINPROGRESS)
+        return connect_error(errno);
+    if (!socket_wait(x, POLLOUT))
+        return ERR_TIMEOUT;
+    getsockopt(x->fd, SOL_SOCKET, SO_ERROR, &error, &error_size);
+    return error ? connect_error(error) : OK;
+}
+
+static enum err unix_connect(struct exchange *x, const char *path)
+{
+    struct sockaddr_un to = { .sun_family = AF_UNIX };
+    if (strlen(path) >= sizeof to.sun_path)
+        return ERR_UNREACHABLE;
+    memcpy(to.sun_path, path, strlen(path));
+    return socket_connect(x, (const struct sockaddr *)(const void *)&to, sizeof to);
+}
+
+static enum err tcp_connect(struct exchange *x, const char *host, uint16_t port)
+{
+    char service[8];
+    struct addrinfo hints = { .ai_socktype = SOCK_STREAM }, *found;
+    (void)snprintf(service, sizeof service, "%u", port);
+    if (getaddrinfo(host, service, &hints, &found) != 0)
+        return ERR_UNREACHABLE;
+    enum err err = socket_connect(x, found->ai_addr, found->ai_addrlen);
+    freeaddrinfo(found);
+    return err;
+}
+
+static enum err all_send(struct exchange *x, struct bytes text)
+{
+    while (text.size) {
+        ssize_t sent = send(x->fd, text.data, text.size, MSG_NOSIGNAL);
+        if (sent < 0 && errno == EAGAIN) {
+            if (!socket_wait(x, POLLOUT))
+                return ERR_TIMEOUT;
+            continue;
+        }
+        if (sent < 0)
+            return ERR_CLOSED;
+        text = bytes_of(text.data + sent, text.size - (size_t)sent);
+    }
+    return OK;
+}
+
+/* The head's bytes, its blank line included; 0: not whole yet. */
+static size_t head_size(const struct buf *got)
+{
+    for (size_t i = 3; i < got->size; i++)
+        if (memcmp(got->data + i - 3, "\r\n\r\n", 4) == 0)
+            return i + 1;
+    return 0;
+}
+
+/* What Content-Length says; SIZE_MAX when it is not there. */
+static size_t body_size(const char *head)
+{
+    static const char name[] = "\r\ncontent-length:";
+    for (const char *at = head; (at = strchr(at, '\r')); at++)
+        if (strncasecmp(at, name, sizeof name - 1) == 0)
+            return strtoull(at + sizeof name - 1, NULL, 10);
+    return SIZE_MAX;
+}
+
+/* Receives until the answer is whole; *head is where the body begins. */
+static enum err all_receive(struct exchange *x, size_t *head, size_t *body)
+{
+    *head = 0;
+    *body = SIZE_MAX;
+    for (;;) {
+        if (*head == 0 && (*head = head_size(&x->got)) > 0) {
+            x->got.data[*head - 1] = '\0';
+            *body = body_size((const char *)x->got.data);
+        }
+        if (*head && x->got.size - *head >= *body)
+            return OK;
+        if (x->got.size > HTTP_BYTES_MAX)
+            return ERR_PROTOCOL;
+        buf_grow(&x->got, 16 * 1024);
+        ssize_t size = recv(x->fd, x->got.data + x->got.size, x->got.room - x->got.size, 0);
+        if (size > 0)
+            x->got.size += (size_t)size;
+        else if (size == 0)
+            return *head && *body == SIZE_MAX ? OK : ERR_CLOSED;
+        else if (errno != EAGAIN && errno != EINTR)
+            return ERR_CLOSED;
+        else if (!socket_wait(x, POLLIN))
+            return ERR_TIMEOUT;
+    }
+}
+
+static enum err answer_take(struct exchange *x, struct arena *arena, struct http_answer *out)
+{
+    size_t head, body;
+    enum err err = all_receive(x, &head, &body);
+    if (err != OK)
+        return err;
+    if (strncmp((const char *)x->got.data, "HTTP/1.", 7) != 0)
+        return ERR_PROTOCOL;
+    out->status = (int)strtol((const char *)x->got.data + 8, NULL, 10);
+    size_t size = body == SIZE_MAX ? x->got.size - head : body;
+    out->body = arena_copy(arena, bytes_of(x->got.data + head, size));
+    return OK;
+}
+
+enum err http_get(struct arena *arena, const char *host, uint16_t port, const char *path,
+                  unsigned timeout_ms, struct http_answer *out)
+{
+    struct exchange x = { .fd = -1 };
+    char request[256];
+    bool is_unix = host[0] == '/';
+    *out = (struct http_answer){ 0 };
+    x.deadline_ns = tell_now_ns() + (uint64_t)timeout_ms * 1000000;
+    int size = snprintf(request, sizeof request,
+                        "GET %s HTTP/1.1\r\nHost: %s\r\nConnection: close\r\n\r\n", path,
+                        is_unix ? "localhost" : host);
+    if (size < 0 || (size_t)size >= sizeof request)
+        return ERR_LIMIT;
+    enum err err = is_unix ? unix_connect(&x, host) : tcp_connect(&x, host, port);
+    if (err == OK)
+        err = all_send(&x, bytes_of(request, (size_t)size));
+    if (err == OK)
+        err = answer_take(&x, arena, out);
+    if (x.fd >= 0)
+        close(x.fd);
+    buf_deinit(&x.got);
+    return err;
+}

@@ -1,0 +1,16 @@
+/* http.h - GET, over TCP or a Unix socket: what the admin port needs, no more. */
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include "base/arena.h"
+
+struct http_answer {
+    int status;        /* 200 */
+    struct bytes body; /* in the arena */
+};
+
+/* `host` is an address or a name; one that begins with '/' is the path of a Unix socket, and then
+ * the port is not looked at.  OK with any answer; ERR_REFUSED: nobody listens there; ERR_TIMEOUT;
+ * ERR_CLOSED: the connection was lost; ERR_UNREACHABLE; ERR_PROTOCOL: not HTTP, or an answer over
+ * 16 MiB. */
+enum err http_get(struct arena *, const char *host, uint16_t port, const char *path,
+                  unsigned timeout_ms, struct http_answer *);

@@ -1,0 +1,181 @@
+/* main.c - rondo: the table of commands, help, dispatch.
+ *
+ *     rondo COMMAND [flags] [words]      rondo help [COMMAND]      rondo COMMAND --help
+ *
+ * A broken invariant or memory that cannot be had, anywhere below, comes back here (base/fail) and
+ * is one line like everything else.
+ */
+// SPDX-License-Identifier: Apache-2.0
+#include "base/fail/driver.h"
+#include "command/command.h"
+#include "command/options.h"
+#include "command/tell.h"
+
+struct command {
+    const char *name;
+    const char *words; /* what stands behind the flags */
+    size_t words_least, words_most;
+    int (*run)(const struct options *);
+    uint64_t takes;
+    const char *about; /* the first line says it all */
+};
+
+static const struct command commands[] = {
+    { "cluster", "start|stop|status|kill N|restart N", 1, 2, cluster_run,
+      TAKES(dir) | TAKES(nodes) | TAKES(address) | TAKES(port) | TAKES(admin_port) | TAKES(shards) |
+          TAKES(json),
+      "A cluster on this machine, its nodes on neighbouring addresses.\n"
+      "\n"
+      "start    makes DIR/node1, node2, ... if they are not there, starts all nodes at once and\n"
+      "         returns when every one serves; what it cannot start it stops again\n"
+      "stop     stops all that run: SIGTERM, and SIGKILL after 10 s\n"
+      "status   which nodes run\n"
+      "kill     ends node N without warning (SIGKILL)\n"
+      "restart  stops node N if it runs, starts it, and returns when it serves\n" },
+    { "query", "\"CQL\"", 1, 1, query_run,
+      TAKES_NODE | TAKES(csv) | TAKES(keyspace) | TAKES(consistency) | TAKES(page_size),
+      "Runs one statement and prints its rows: a table, --json (an object a row), --csv.\n" },
+    { "load", "KEYSPACE.TABLE FILE|-", 2, 2, load_run,
+      TAKES_NODE | TAKES(consistency) | TAKES(null_text) | TAKES(reject) | TAKES(in_flight),
+      "Loads CSV (RFC 4180) into a table; the first row names the columns.\n"
+      "\n"
+      "A row that is wrong goes to the reject file with its line and the reason, is counted, and\n"
+      "makes the exit code 1.  \"\" is an empty text, nothing at all is null.\n" },
+    { "unload", "KEYSPACE.TABLE FILE|-", 2, 2, unload_run,
+      TAKES_NODE | TAKES(consistency) | TAKES(null_text) | TAKES(page_size),
+      "Writes a table as CSV that `rondo load` takes.\n" },
+    { "status", "", 0, 0, status_run, TAKES(hosts) | TAKES(admin_port) | TAKES(json) | TAKES(local),
+      "Shows every node of the ring, each asked through its admin port.\n" },
+    { "info", "", 0, 0, info_run, TAKES(hosts) | TAKES(admin_port) | TAKES(json),
+      "Shows one node's process: version, folders, and how its memory is divided.\n" },
+    { "bench", "keyvalue", 1, 2, bench_run,
+      TAKES_NODE | TAKES(rows) | TAKES(seconds) | TAKES(connections) | TAKES(depth) |
+          TAKES(value_bytes) | TAKES(rf) | TAKES(rate) | TAKES(no_load) | TAKES(consistency) |
+          TAKES(route) | TAKES(floor),
+      "Measures reads of rows that it has loaded before: throughput and latency.\n"
+      "\n"
+      "Without --connections and --depth keyvalue runs its three standard cases: one connection,\n"
+      "one request at a time; 50 connections; one connection, 16 requests in flight.  Beside each\n"
+      "stands the floor: the same bytes against a bare echo, in the same run.\n" },
+};
+
+static const char *const not_yet[] = {
+    "cql",     "flush",   "compact",  "snapshot", "clearsnapshot", "drain",  "cleanup",
+    "repair",  "hints",   "sstable",  "sweep",    "decommission",  "join",   "removenode",
+    "replace", "rebuild", "truncate", "upgrade",  "divergence",    "backup", "restore",
+};
+
+static void help_all(FILE *out)
+{
+    fputs("rondo - works with a ring of Rondo nodes\n\n", out);
+    for (size_t i = 0; i < array_count(commands); i++)
+        fprintf(out, "    %-9s %.*s\n", commands[i].name, (int)strcspn(commands[i].about, "\n"),
+                commands[i].about);
+    fputs("    version   Prints the version.\n"
+          "    help      Prints this, or says more: rondo help COMMAND\n"
+          "\n"
+          "exit codes: 0 done; 1 failed, or something was found; 2 wrong usage, nothing was done;\n"
+          "130 interrupted\n",
+          out);
+}
+
+static void help_one(const struct command *c)
+{
+    printf("rondo %s [flags] %s\n\n%s\n", c->name, c->words, c->about);
+    options_help(c->takes, stdout);
+}
+
+static const struct command *command_find(const char *name)
+{
+    for (size_t i = 0; i < array_count(commands); i++)
+        if (strcmp(commands[i].name, name) == 0)
+            return &commands[i];
+    return NULL;
+}
+
+static int usage(const char *name, const char *sentence)
+{
+    if (name)
+        (void)tell("%s; see: rondo help %s", sentence, name);
+    else
+        (void)tell("%s; see: rondo help", sentence);
+    return EXIT_USAGE;
+}
+
+static int unknown(const char *name)
+{
+    char sentence[160];
+    for (size_t i = 0; i < array_count(not_yet); i++)
+        if (strcmp(not_yet[i], name) == 0)
+            return tell("%s is not there yet", name);
+    (void)snprintf(sentence, sizeof sentence, "'%s' is no command", name);
+    return usage(NULL, sentence);
+}
+
+static bool asks_for_help(int count, char **arguments)
+{
+    for (int i = 0; i < count && strcmp(arguments[i], "--") != 0; i++)
+        if (strcmp(arguments[i], "--help") == 0)
+            return true;
+    return false;
+}
+
+static int command_do(const struct command *c, int count, char **arguments)
+{
+    static struct options options;
+    struct report report;
+    if (asks_for_help(count, arguments)) {
+        help_one(c);
+        return EXIT_DONE;
+    }
+    if (options_parse(&options, c->takes, count, arguments, &report) != OK)
+        return usage(c->name, report.text);
+    if (options.words_count < c->words_least)
+        return usage(c->name, "something is missing");
+    if (options.words_count > c->words_most)
+        return usage(c->name, "that is a word too many");
+    return c->run(&options);
+}
+
+static int help_run(int count, char **arguments)
+{
+    const struct command *c = count > 0 ? command_find(arguments[0]) : NULL;
+    if (count > 0 && !c)
+        return unknown(arguments[0]);
+    if (c)
+        help_one(c);
+    else
+        help_all(stdout);
+    return EXIT_DONE;
+}
+
+static int dispatch(int count, char **arguments)
+{
+    if (count < 2) {
+        help_all(stderr);
+        return EXIT_USAGE;
+    }
+    const char *name = arguments[1];
+    if (strcmp(name, "help") == 0 || strcmp(name, "--help") == 0 || strcmp(name, "-h") == 0)
+        return help_run(count - 2, arguments + 2);
+    if (strcmp(name, "version") == 0 || strcmp(name, "--version") == 0) {
+        printf("rondo %s\n", RONDO_VERSION);
+        return EXIT_DONE;
+    }
+    const struct command *c = command_find(name);
+    return c ? command_do(c, count - 2, arguments + 2) : unknown(name);
+}
+
+int main(int count, char **arguments)
+{
+    static struct fail_scope scope;
+    interrupt_watch();
+    fail_enter(&scope);
+    if (setjmp(scope.jump))
+        return tell("%s", scope.report.text);
+    int exit_code = dispatch(count, arguments);
+    if (fflush(stdout) != 0 && exit_code == EXIT_DONE)
+        exit_code = tell("standard output cannot be written");
+    fail_leave(&scope);
+    return exit_code;
+}

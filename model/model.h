@@ -5,11 +5,15 @@
  *     schema.h      columns, tables, keyspaces, the catalog, changes to it
  *     comparable.h  clustering keys that memcmp orders
  *     row.h         cells, rows, deletions; who wins; partition keys and tokens
+ *     row_codec.h   one row as bytes
  *     mutation.h    a change to one partition, as bytes
  *     read.h        what is asked, how rows come out, how answers merge
  *
- * Limits: static columns, range tombstones and multi-cell collections have their place in the
- * format of rows but are not made yet.
+ * Inside: number.h (integers of any length), order.h, clock.h and scan.h (text), answer.h.
+ *
+ * Limits: a varint or the number of a decimal ends at 4096 bytes; clustering columns of types that
+ * are not native order by their bytes and not as in Cassandra; static columns, range tombstones and
+ * multi-cell collections have their place in the format of rows but are not made yet.
  */
 // SPDX-License-Identifier: Apache-2.0
 #pragma once

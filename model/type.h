@@ -69,9 +69,10 @@ void type_print(const struct type *, struct buf *out);
 enum err type_parse(struct arena *, struct bytes text, const struct type **out);
 
 /* Are these bytes a value of the type?  ERR_INVALID when not.  Empty bytes are accepted where
- * Cassandra accepts them (facts: 3.1 at the end). */
+ * Cassandra accepts them (facts: 3.1 at the end); numbers of any length end at 4096 bytes. */
 enum err type_validate(const struct type *, struct bytes value);
-/* Cassandra's order of values of a native type: negative, 0, positive. */
+/* Cassandra's order of valid values of a native type: negative, 0, positive.  Other types compare
+ * by their bytes. */
 int type_compare(const struct type *, struct bytes a, struct bytes b);
 /* For people and for cells in tables and CSV: as cqlsh would print it, without quotes. */
 void type_print_value(const struct type *, struct bytes value, struct buf *out);

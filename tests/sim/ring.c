@@ -25,34 +25,36 @@ static void ring_configure(struct sim_node *n, int index)
     ensure(is_address);
 }
 
-void ring_open(struct sim_ring *r, uint64_t seed)
-{
-    *r = (struct sim_ring){ .sim = sim_new(seed, (struct sim_faults){ .net_ns_max = 1 }) };
-    for (int i = 0; i < RING_NODES; i++) {
-        ring_configure(&r->nodes[i], i);
-        r->nodes[i].shards = 1 + (int)(sim_draw(r->sim) % 3);
-    }
-}
-
 /* A number below max, small ones as likely as large ones. */
-static uint64_t draw_below(struct sim *sim, uint64_t max)
+static uint64_t draw_below(struct prng *dice, uint64_t max)
 {
-    uint64_t scale = sim_draw(sim);
-    uint64_t value = sim_draw(sim);
+    uint64_t scale = prng_next(dice);
+    uint64_t value = prng_next(dice);
     uint64_t top = max >> scale % 8;
     return top ? value % top : 0;
+}
+
+void ring_open(struct sim_ring *r, uint64_t seed)
+{
+    struct prng dice = { ~seed };
+    struct sim_faults f = { .net_ns_max = millisecond, .disk_ns_max = millisecond };
+    f.clock_skew_us_max = (int64_t)draw_below(&dice, 200 * 1000);
+    f.mail_credits = 1 + (unsigned)draw_below(&dice, 64);
+    *r = (struct sim_ring){ .sim = sim_new(seed, f), .dice = dice };
+    for (int i = 0; i < RING_NODES; i++) {
+        ring_configure(&r->nodes[i], i);
+        r->nodes[i].shards = 1 + (int)prng_below(&r->dice, 3);
+    }
 }
 
 void ring_storm(struct sim_ring *r)
 {
     struct sim_faults f = { .would_wait_pct = 20, .rare_pct = 10 };
-    f.net_ns_max = 1 + draw_below(r->sim, 20 * millisecond);
-    f.disk_ns_max = 1 + draw_below(r->sim, 10 * millisecond);
-    f.mail_ns_max = 1 + draw_below(r->sim, millisecond);
-    f.chunk_bytes_max = 1 + draw_below(r->sim, 4096);
-    f.clock_skew_us_max = (int64_t)draw_below(r->sim, 200 * 1000);
-    f.mail_credits = 1 + (unsigned)draw_below(r->sim, 64);
-    f.net_reset_pct = (unsigned)draw_below(r->sim, 8);
+    f.net_ns_max = 1 + draw_below(&r->dice, 20 * millisecond);
+    f.disk_ns_max = 1 + draw_below(&r->dice, 10 * millisecond);
+    f.mail_ns_max = 1 + draw_below(&r->dice, millisecond);
+    f.chunk_bytes_max = 1 + draw_below(&r->dice, 4096);
+    f.net_reset_pct = (unsigned)draw_below(&r->dice, 8);
     sim_set_faults(r->sim, f);
 }
 
@@ -85,9 +87,8 @@ void ring_kill(struct sim_ring *r, int node)
     sim_kill(r->sim, node, NULL);
     n->first = NULL;
     r->kills++;
-    uint64_t dice = sim_draw(r->sim);
-    if (dice % 3 == 0) {
-        int other = 1 + (int)(sim_draw(r->sim) % 3);
+    if (prng_below(&r->dice, 3) == 0) {
+        int other = 1 + (int)prng_below(&r->dice, 3);
         r->reshards += other != n->shards;
         n->shards = other;
     }

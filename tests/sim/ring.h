@@ -5,6 +5,7 @@
  */
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
+#include "base/prng.h"
 #include "io/sim/sim.h"
 #include "node/node.h"
 
@@ -23,6 +24,7 @@ struct sim_node {
 };
 struct sim_ring {
     struct sim *sim;
+    struct prng dice; /* of the test: what it does, not what the world does */
     struct sim_node nodes[RING_NODES];
     uint64_t kills, restarts, reshards;
 };

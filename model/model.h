@@ -21,5 +21,6 @@
 #include "model/mutation.h"
 #include "model/read.h"
 #include "model/row.h"
+#include "model/row_codec.h"
 #include "model/schema.h"
 #include "model/type.h"

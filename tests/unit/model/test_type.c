@@ -87,8 +87,6 @@ static const char *const wrong_texts[] = {
     "int int",
     "my_type",
     "vector<int, 9999999>",
-    "list<list<list<list<list<list<list<list<list<list<list<list<list<list<list<list<int>>>>>>>>>>>"
-    ">>>>>",
 };
 
 START_TEST(a_text_that_is_no_type_is_refused)
@@ -96,6 +94,22 @@ START_TEST(a_text_that_is_no_type_is_refused)
     for (size_t n = 0; n < array_count(wrong_texts); n++) {
         const struct type *type;
         ck_assert_int_eq(type_parse(&arena, bytes_text(wrong_texts[n]), &type), ERR_INVALID);
+    }
+}
+END_TEST
+
+START_TEST(a_type_nests_sixteen_deep_and_no_deeper)
+{
+    for (int depth = 15; depth <= 16; depth++) { /* lists around an int */
+        const struct type *type;
+        struct buf text = buf_in(&arena);
+        for (int i = 0; i < depth; i++)
+            buf_put_text(&text, "list<");
+        buf_put_text(&text, "int");
+        for (int i = 0; i < depth; i++)
+            buf_put_u8(&text, '>');
+        enum err err = type_parse(&arena, buf_bytes(&text), &type);
+        ck_assert_int_eq(err, depth == 15 ? OK : ERR_INVALID);
     }
 }
 END_TEST
@@ -223,6 +237,7 @@ int main(void)
     tcase_add_test(names, what_is_not_native_has_no_native_type);
     tcase_add_test(names, a_type_is_parsed_and_printed_as_the_schema_writes_it);
     tcase_add_test(names, a_text_that_is_no_type_is_refused);
+    tcase_add_test(names, a_type_nests_sixteen_deep_and_no_deeper);
     tcase_add_test(names, a_type_cut_at_any_byte_is_refused_or_another_type);
     suite_add_tcase(suite, names);
     TCase *bytes = tcase_create("values");

@@ -253,6 +253,7 @@ int main(void)
 {
     Suite *suite = suite_create("merge");
     TCase *tcase = tcase_create("answers");
+    tcase_set_timeout(tcase, 60);
     tcase_add_test(tcase, answers_merge_as_far_as_all_of_them_reach);
     tcase_add_test(tcase, rows_out_of_order_are_corrupt);
     tcase_add_test(tcase, what_was_not_asked_for_is_corrupt);

@@ -277,6 +277,7 @@ int main(void)
 {
     Suite *suite = suite_create("mutation");
     TCase *tcase = tcase_create("bytes");
+    tcase_set_timeout(tcase, 60);
     tcase_add_checked_fixture(tcase, setup, teardown);
     tcase_add_test(tcase, a_mutation_survives_its_bytes);
     tcase_add_test(tcase, a_row_takes_as_many_bytes_as_is_said);

@@ -133,6 +133,7 @@ int main(void)
 {
     Suite *suite = suite_create("read");
     TCase *tcase = tcase_create("bytes");
+    tcase_set_timeout(tcase, 60);
     tcase_add_checked_fixture(tcase, setup, teardown);
     tcase_add_test(tcase, a_read_survives_its_bytes);
     tcase_add_test(tcase, a_read_that_is_cut_or_flipped_does_no_harm);

@@ -62,7 +62,7 @@ END_TEST
 START_TEST(cells_are_in_one_order)
 {
     for (size_t n = 0; n < 5; n++) {
-        enum { CELLS = 60 };
+        enum { CELLS = 24 };
         struct prng prng = { (uint64_t)n };
         struct cell cells[CELLS];
         for (size_t i = 0; i < CELLS; i++)
@@ -232,6 +232,7 @@ int main(void)
 {
     Suite *suite = suite_create("row");
     TCase *tcase = tcase_create("reconciliation");
+    tcase_set_timeout(tcase, 60);
     tcase_add_checked_fixture(tcase, setup, teardown);
     tcase_add_test(tcase, one_cell_wins_over_another);
     tcase_add_test(tcase, cells_are_in_one_order);

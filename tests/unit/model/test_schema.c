@@ -237,6 +237,7 @@ int main(void)
 {
     Suite *suite = suite_create("schema");
     TCase *tcase = tcase_create("catalog");
+    tcase_set_timeout(tcase, 60);
     tcase_add_checked_fixture(tcase, setup, teardown);
     tcase_add_test(tcase, a_created_table_is_found_as_it_was_made);
     tcase_add_test(tcase, what_does_not_fit_leaves_only_the_epoch);

@@ -232,6 +232,7 @@ int main(void)
 {
     Suite *suite = suite_create("type");
     TCase *names = tcase_create("names and text");
+    tcase_set_timeout(names, 60);
     tcase_add_checked_fixture(names, setup, teardown);
     tcase_add_test(names, a_native_type_is_found_by_its_kind_and_by_its_name);
     tcase_add_test(names, what_is_not_native_has_no_native_type);
@@ -241,6 +242,7 @@ int main(void)
     tcase_add_test(names, a_type_cut_at_any_byte_is_refused_or_another_type);
     suite_add_tcase(suite, names);
     TCase *bytes = tcase_create("values");
+    tcase_set_timeout(bytes, 60);
     tcase_add_checked_fixture(bytes, setup, teardown);
     tcase_add_test(bytes, bytes_are_values_of_a_type_or_not);
     tcase_add_test(bytes, values_cut_anywhere_or_with_wrong_bytes_are_judged_without_harm);

@@ -351,6 +351,7 @@ int main(void)
 {
     Suite *suite = suite_create("type_text");
     TCase *tcase = tcase_create("text");
+    tcase_set_timeout(tcase, 60);
     tcase_add_checked_fixture(tcase, setup, teardown);
     tcase_add_test(tcase, a_literal_becomes_bytes_and_is_printed_again);
     tcase_add_test(tcase, a_literal_cut_at_any_byte_does_no_harm);

@@ -142,7 +142,7 @@ static bool is_sane(const rd_options *o)
 static rd_code connect_await(struct rd_session *s, uint64_t until_ms)
 {
     struct core *c = &s->core;
-    topology_refresh(c);
+    (void)topology_refresh(c);
     core_advance(c);
     while (!c->is_known && c->now_ms < until_ms) {
         if (!c->is_refreshing && c->refresh_code != RD_CLOSED)

@@ -115,7 +115,7 @@ void core_advance(struct core *c)
         has_moved = react_to_ended(c);
         has_moved = step_waiting(c) || has_moved;
         if (c->is_stale)
-            topology_refresh(c);
+            has_moved = topology_refresh(c) || has_moved;
         has_moved = has_moved || !list_empty(&c->ended);
     } while (has_moved);
 }

@@ -221,8 +221,9 @@ void core_tick(struct core *, uint64_t now_ms);
 /* When the next tick is due; UINT64_MAX: never. */
 uint64_t core_wake_ms(const struct core *);
 
-/* Reads the topology anew, unless that is under way (topology.c). */
-void topology_refresh(struct core *);
+/* Sets off to read the topology anew; false when that is under way or has just failed (topology.c).
+ */
+bool topology_refresh(struct core *);
 /* A request of the refresh has ended. */
 void topology_answered(struct rd_result *);
 void topology_event(struct core *, struct cursor body);

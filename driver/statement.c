@@ -56,8 +56,9 @@ static void describe(struct rd_statement *st, const struct answer_prepared *p)
         st->keys_count = p->keys_count;
         st->key_positions = p->key_positions;
     }
-    st->metadata_id = p->metadata_id;
+    st->metadata_id = arena_copy(&st->core->arena, p->metadata_id);
     st->rows = p->rows;
+    st->rows.new_id = st->rows.paging_state = (struct bytes){ 0 };
 }
 
 static bool has_same_parameters(const struct rd_statement *st, const struct answer_metadata *bind)

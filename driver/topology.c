@@ -35,15 +35,16 @@ static void ask(struct core *c, enum request_purpose purpose, const char *text)
     request_start(r);
 }
 
-void topology_refresh(struct core *c)
+bool topology_refresh(struct core *c)
 {
     if (c->is_refreshing || c->now_ms < c->refresh_at_ms)
-        return;
+        return false;
     c->is_refreshing = true;
     c->is_stale = false;
     if (c->control && c->control->state != LINK_READY)
         c->control = NULL;
     ask(c, FOR_LOCAL, local_text);
+    return true;
 }
 
 static void refresh_end(struct core *c)

@@ -11,6 +11,11 @@
  * collects marks, and the second merges what no mark covers.  Per table and folder only the
  * furthest covered position is kept.
  *
+ * Another shard may have opened and may be writing already while its folder is read here.  Then a
+ * block that was read too early looks like a hole to the marks behind it.  What was written in this
+ * life is never ours, so nothing is lost; and a folder of another shard is only damaged if reading
+ * it again finds the same bad place.  Merging twice is merging once.
+ *
  * The budget is not asked here: what was acknowledged is served.  If it exceeds the budget, writes
  * are refused afterwards.
  *
@@ -45,7 +50,9 @@ struct opening {
     size_t folders_count, at; /* at: the folder being read */
     bool is_reading;
     struct journal_replay seen;
-    struct journal_position wrong; /* of a record that cannot be understood */
+    struct journal_position doubted; /* the bad place of the former reading of this folder */
+    struct store_counts counts;      /* before this reading of it */
+    struct journal_position wrong;   /* of a record that cannot be understood */
     bool is_wrong;
     struct map covers;
 };
@@ -239,6 +246,8 @@ static void folder_begin(struct opening *o)
     struct store *s = o->store;
     const char *folder = arena_printf(&o->arena, "%s/%llu", s->options.commitlog_folder,
                                       (unsigned long long)o->folders[o->at]);
+    o->counts = s->counts;
+    o->is_reading = true;
     journal_read(s->io, &o->req, &o->op, folder, record_note, o, &o->seen);
 }
 
@@ -262,12 +271,25 @@ static struct op_next folder_fail(struct opening *o)
     return opening_fail(o, e);
 }
 
-/* Every shard reads every folder; one of them counts its torn tail. */
-static uint64_t folder_torn_bytes(const struct opening *o)
+/* Every shard reads every folder, twice; one of them counts its torn tail, once. */
+static void folder_end(struct opening *o, bool is_counted)
 {
-    struct io *io = o->store->io;
-    bool is_mine = o->folders[o->at] % (uint64_t)io_shards(io) == (uint64_t)io_self(io);
-    return is_mine ? o->seen.torn_bytes : 0;
+    struct store *s = o->store;
+    bool is_mine = o->folders[o->at] % (uint64_t)io_shards(s->io) == (uint64_t)io_self(s->io);
+    if (is_mine && is_counted)
+        s->counts.torn_bytes += o->seen.torn_bytes;
+    o->doubted = (struct journal_position){ 0 };
+    o->at++;
+}
+
+/* A bad place that was not there before, in the folder of a shard that may be writing. */
+static bool folder_is_doubtful(struct opening *o)
+{
+    bool is_own = o->folders[o->at] == (uint64_t)io_self(o->store->io);
+    bool is_hole = o->req.err == ERR_CORRUPT && !o->is_wrong;
+    bool is_known = log_order(o->seen.bad, o->doubted) == 0;
+    o->doubted = o->seen.bad;
+    return is_hole && !is_own && !is_known;
 }
 
 /* Reads one folder after the other, then goes on at `next`. */
@@ -275,18 +297,17 @@ static struct op_next opening_pass(struct opening *o, uint8_t here, uint8_t next
 {
     if (o->req.busy)
         return op_wait(here);
-    if (o->is_reading && o->req.err)
+    if (o->is_reading && o->req.err == OK)
+        folder_end(o, here == REPLAY);
+    else if (o->is_reading && folder_is_doubtful(o))
+        o->store->counts = o->counts;
+    else if (o->is_reading)
         return folder_fail(o);
-    if (o->is_reading) {
-        o->store->counts.torn_bytes += here == REPLAY ? folder_torn_bytes(o) : 0;
-        o->is_reading = false;
-        o->at++;
-    }
+    o->is_reading = false;
     if (o->at == o->folders_count) {
         o->at = 0;
         return op_goto(next);
     }
-    o->is_reading = true;
     folder_begin(o);
     return op_wait(here);
 }

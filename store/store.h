@@ -33,8 +33,7 @@ struct store_options {
 
 /* Replays every shard folder under commitlog_folder (what this shard owns), then opens this shard's
  * log.  *out is set with OK.  `*failed` (may be NULL) says what and where otherwise.  The text in
- * the options is copied.  No shard of the node may write before all of them have opened: they read
- * each other's folders. */
+ * the options is copied.  A shard may write while others still open. */
 void store_open(struct io *, struct io_req *, struct op *, const struct store_options *,
                 struct store **out, struct report *failed);
 /* Waits for what is under way, syncs and closes; *store becomes NULL at once. */

@@ -44,3 +44,5 @@ endforeach()
 if(EXISTS ${CMAKE_SOURCE_DIR}/tests/sim/CMakeLists.txt)
   add_subdirectory(tests/sim)
 endif()
+add_executable(bench_store tests/bench/bench_store.c) # the engine alone; run by hand
+target_link_libraries(bench_store PRIVATE store world_sim fail_server rules)

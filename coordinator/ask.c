@@ -211,6 +211,8 @@ static enum err ask_verdict(struct ask *a)
 static struct op_next ask_merge(struct op *op)
 {
     struct ask *a = ask_of(op);
+    if (a->local.busy)
+        return op_wait(MERGE); /* it reads what the caller lent us */
     if (a->done) {
         enum err err = ask_verdict(a);
         a->outcome->required = a->args.required;

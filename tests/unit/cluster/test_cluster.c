@@ -2,7 +2,7 @@
  * simulator.
  */
 // SPDX-License-Identifier: Apache-2.0
-#include "rig.h"
+#include "rig_client.h"
 
 #include <check.h>
 

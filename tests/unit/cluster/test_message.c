@@ -3,7 +3,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "base/mem.h"
 #include "base/prng.h"
-#include "rig.h"
+#include "rig_client.h"
 
 #include <check.h>
 

@@ -144,9 +144,11 @@ static rd_code connect_await(struct rd_session *s, uint64_t until_ms)
     struct core *c = &s->core;
     (void)topology_refresh(c);
     core_advance(c);
-    while (!c->is_known && c->now_ms < until_ms) {
+    while (!c->is_known) {
         if (!c->is_refreshing && c->refresh_code != RD_CLOSED)
             return session_complain(s, c->refresh_code, c->failure.text);
+        if (c->now_ms >= until_ms)
+            break;
         face_pump(s, true);
     }
     if (c->is_known)

@@ -153,10 +153,10 @@ static void hang_up(struct link *l)
     l->socket->fd = -1;
 }
 
-/* Does what the states of links ask for; that may change states. */
-static void settle(struct rd_session *s)
+/* Does what the states of links ask for, until they ask for nothing; true when they did. */
+static bool settle(struct rd_session *s)
 {
-    bool has_moved;
+    bool has_moved, has_ever = false;
     do {
         struct link_walk walk = { 0 };
         struct link *l;
@@ -171,7 +171,9 @@ static void settle(struct rd_session *s)
                 dial(s, l);
             }
         }
+        has_ever = has_ever || has_moved;
     } while (has_moved);
+    return has_ever;
 }
 
 /* ---- bytes ---- */
@@ -292,11 +294,12 @@ static int patience(const struct rd_session *s, bool is_patient)
 void face_pump(struct rd_session *s, bool is_patient)
 {
     s->core.now_ms = face_now_ms();
-    settle(s);
+    bool has_moved = settle(s);
     face_flush(s);
-    settle(s); /* what sending has lost */
+    has_moved = settle(s) || has_moved; /* what sending has lost */
     size_t count = polls_fill(s);
-    int ready = poll(s->polls, count, patience(s, is_patient));
+    /* What has moved may be what the caller waits for. */
+    int ready = poll(s->polls, count, patience(s, is_patient && !has_moved));
     s->core.now_ms = s->pumped_ms = face_now_ms();
     for (size_t i = 0; i < count && ready > 0; i++) {
         struct link *l = s->polled[i];

@@ -172,6 +172,7 @@ void ring_finish(struct ring *ring)
 {
     struct node *nodes[NODES_MAX];
     size_t count = 0;
+    ensure(ring->tokens_count <= ring->tokens_room);
     if (ring->tokens_count)
         qsort(ring->tokens, ring->tokens_count, sizeof *ring->tokens, by_token);
     for (size_t i = 0; i < ring->tokens_count && count < NODES_MAX; i++)
@@ -254,6 +255,7 @@ static size_t topology_replicas(const struct ring *ring, const struct ring_keysp
 size_t ring_replicas(const struct ring *ring, const char *keyspace, int64_t token,
                      struct node **out, size_t room)
 {
+    ensure(room > 0);
     if (!ring->tokens_count)
         return 0;
     for (size_t i = 0; i < ring->keyspaces_count; i++) {

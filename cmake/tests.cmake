@@ -30,6 +30,9 @@ target_link_libraries(test_base_murmur PRIVATE PkgConfig::MURMUR) # the oracle
 target_compile_definitions(test_config_print PRIVATE SOURCE_DIR="${CMAKE_SOURCE_DIR}")
 set(fail_answer fail_driver)
 suite(unit tests/unit/base_driver/test_fail.c base)
+suite(unit tests/unit/driver_fail/test_memory.c driver)
+target_link_options(test_driver_fail_memory PRIVATE
+  LINKER:--wrap=malloc,--wrap=calloc,--wrap=realloc)
 set(fail_answer fail_server)
 foreach(module io store compaction cluster coordinator node)
   file(GLOB files CONFIGURE_DEPENDS tests/unit/${module}/test_*.c)

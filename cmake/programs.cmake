@@ -22,5 +22,6 @@ endif()
 # The part of deploy/demo that is done with the C driver.
 if(EXISTS ${CMAKE_SOURCE_DIR}/deploy/walk.c)
   add_executable(demo_walk deploy/walk.c)
+  target_compile_definitions(demo_walk PRIVATE _GNU_SOURCE)
   target_link_libraries(demo_walk PRIVATE driver fail_driver)
 endif()

@@ -50,11 +50,12 @@ static void cell_json(struct json *j, rd_result *r, size_t at)
 {
     const char *type = rd_column_type(r, at);
     const char *text = rd_text(r, at);
-    bool is_bare = strcmp(type, "boolean") == 0 ||
-                   (type_is_number(type) && strspn(text, "+-.0123456789eE") == strlen(text));
+    bool is_number = type_is_number(type) && strspn(text, "+-.0123456789eE") == strlen(text);
     if (rd_is_null(r, at))
         json_null(j, rd_column(r, at));
-    else if (is_bare && *text)
+    else if (strcmp(type, "boolean") == 0)
+        json_bool(j, rd_column(r, at), rd_int(r, at) != 0);
+    else if (is_number && *text)
         json_raw(j, rd_column(r, at), bytes_text(text));
     else
         json_text(j, rd_column(r, at), text);

@@ -1,7 +1,8 @@
 /* system_define.c - what the system tables are called and which columns they have.
  *
- * One line a table: keyspace, table, then columns as `name type`, separated by `;`, in order.  A
- * `*` before the name marks a partition key column, a `+` a clustering column.  From these lines
+ * One line a table: keyspace, table, then columns as `name type`, separated by `;`.  A `*` before
+ * the name marks a partition key column, a `+` a clustering column; these stand first and in their
+ * order, the others are put in the order of their names, as everywhere.  From these lines
  * come the catalog's tables, and so what DESCRIBE-like clients see of them (facts: protocol 5.1
  * to 5.6).
  */
@@ -127,6 +128,23 @@ static const struct {
     { "system_views", "coordinator_write_latency", LATENCY_COLUMNS },
 };
 
+/* The last column moves up to where its name belongs among those that are no keys. */
+static void define_sort(struct table *t)
+{
+    size_t at = t->columns_count - 1;
+    struct column moved = t->columns[at];
+    if (moved.kind != COLUMN_REGULAR)
+        return;
+    for (; at > 0 && t->columns[at - 1].kind == COLUMN_REGULAR &&
+           strcmp(t->columns[at - 1].name, moved.name) > 0;
+         at--) {
+        t->columns[at] = t->columns[at - 1];
+        t->columns[at].number = (uint32_t)at;
+    }
+    moved.number = (uint32_t)at;
+    t->columns[at] = moved;
+}
+
 static void define_column(struct table *t, struct bytes text)
 {
     struct column *c = &t->columns[t->columns_count];
@@ -144,6 +162,7 @@ static void define_column(struct table *t, struct bytes text)
     struct bytes type = bytes_of(blank + 1, text.size - name_bytes - 1);
     enum err err = type_parse(&t->arena, type, &c->type);
     ensure(err == OK);
+    define_sort(t);
 }
 
 /* A type 3 uuid of keyspace and table name, as Cassandra names its system tables. */

@@ -15,10 +15,13 @@ def ring():
 
 
 def connect(ring, version, **more):
+    """Reads and writes at QUORUM, so that every test sees what it wrote, whichever node it asks."""
+    from cassandra import ConsistencyLevel
     from cassandra.cluster import EXEC_PROFILE_DEFAULT, Cluster, ExecutionProfile
     from cassandra.policies import DCAwareRoundRobinPolicy, TokenAwarePolicy
     policy = TokenAwarePolicy(DCAwareRoundRobinPolicy(local_dc="datacenter1"))
-    profile = ExecutionProfile(load_balancing_policy=policy, request_timeout=30)
+    profile = ExecutionProfile(load_balancing_policy=policy, request_timeout=30,
+                               consistency_level=ConsistencyLevel.QUORUM)
     return Cluster([ring.addresses[0]], protocol_version=version,
                    execution_profiles={EXEC_PROFILE_DEFAULT: profile}, **more)
 

@@ -14,6 +14,7 @@ const clients = [];
 function connect(more) {
   const client = new cassandra.Client({
     contactPoints: [hosts[0]], localDataCenter: 'datacenter1',
+    queryOptions: { consistency: consistencies.quorum }, // sees what it wrote, whichever node it asks
     socketOptions: { readTimeout: 30000 }, ...more,
   });
   clients.push(client);

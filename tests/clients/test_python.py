@@ -64,10 +64,12 @@ def test_paging_brings_every_row_once(session, keyspace, page):
     total = 10000
     if session.execute("SELECT count(*) FROM pages").one()[0] != total:
         insert = session.prepare("INSERT INTO pages (k, c, v) VALUES (?, ?, ?)")
+        insert.consistency_level = ConsistencyLevel.ALL
         waiting = [session.execute_async(insert, (n % 100, n, f"value {n}")) for n in range(total)]
         for future in waiting:
             future.result()
-    rows = session.execute(SimpleStatement("SELECT k, c FROM pages", fetch_size=page))
+    rows = session.execute(SimpleStatement("SELECT k, c FROM pages", fetch_size=page,
+                                           consistency_level=ConsistencyLevel.ONE))
     seen = [tuple(r) for r in rows]
     assert len(seen) == total
     assert set(seen) == {(n % 100, n) for n in range(total)}

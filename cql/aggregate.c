@@ -45,8 +45,8 @@ const struct type *aggregate_type(enum aggregate_kind kind, const struct type *a
 
 static int64_t integer_of(struct bytes value)
 {
-    int64_t number = (int8_t)value.data[0];
-    for (size_t i = 1; i < value.size; i++)
+    int64_t number = value.data[0] & 0x80 ? -1 : 0;
+    for (size_t i = 0; i < value.size; i++)
         number = (int64_t)((uint64_t)number << 8 | value.data[i]);
     return number;
 }
@@ -71,6 +71,7 @@ static void keep(struct aggregate *a, struct bytes value)
 
 static void add_extreme(struct aggregate *a, struct bytes value)
 {
+    ensure(a->argument);
     const struct type *type = a->argument->type;
     int c = a->has_value ? type_compare(type, value, buf_bytes(&a->value)) : 0;
     if (!a->has_value || (a->kind == AGGREGATE_MIN ? c < 0 : c > 0))
@@ -79,6 +80,7 @@ static void add_extreme(struct aggregate *a, struct bytes value)
 
 static void add_number(struct aggregate *a, struct bytes value)
 {
+    ensure(a->argument);
     if (value.size && is_integer(a->argument->type->kind))
         a->sum += integer_of(value);
     else if (value.size)

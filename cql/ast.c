@@ -4,8 +4,6 @@
  * with zeros in them, and terms or types nested deeper than CQL_DEPTH_MAX.
  */
 // SPDX-License-Identifier: Apache-2.0
-#include "cql/ast.h"
-
 #include "cql/parse.h"
 
 void *ast_room(struct parse *parse, void *items, size_t count, size_t item_bytes)
@@ -169,11 +167,11 @@ struct term *ast_field(struct parse *parse, struct term *term, struct name field
 
 struct terms ast_terms(struct parse *parse, struct term *a, struct term *b)
 {
-    struct terms terms = { 0 };
+    struct terms terms = { arena_array(parse->arena, struct term *, 2), 0 };
     if (a)
-        ast_add(parse, &terms, a);
+        terms.items[terms.count++] = a;
     if (b)
-        ast_add(parse, &terms, b);
+        terms.items[terms.count++] = b;
     return terms;
 }
 

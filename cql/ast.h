@@ -1,90 +1,11 @@
 /* ast.h - what a statement says, before anybody has looked at the catalog.
  *
- * Nodes live in the arena of the parse and borrow nothing but its text.  `at` is an offset into the
- * text; line and column are worked out only when an error is reported (parse.h).
- *
- * One kind of term serves values and selectors alike: what is allowed where is decided when the
- * statement is prepared, so that the grammar can read all of CQL while the plans know less.
- *
- * A list grows as it is read: items doubles when count is a power of two (ast_room).
+ * Nodes live in the arena of the parse and borrow nothing but its text.  A list grows as it is
+ * read: its room doubles when its count is a power of two (build.h).
  */
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-#include "base/arena.h"
-#include "model/type.h"
-
-struct parse;
-
-struct token {
-    struct bytes text; /* as written */
-    uint32_t at;
-};
-struct name {
-    const char *text; /* folded to lower case unless it was quoted; NULL: none */
-    uint32_t at;
-};
-struct names {
-    struct name *items;
-    size_t count;
-};
-struct table_name {
-    struct name keyspace, name;
-};
-
-enum term_kind {
-    TERM_NULL,
-    TERM_STRING,
-    TERM_INTEGER,
-    TERM_FLOAT,
-    TERM_BOOLEAN,
-    TERM_UUID,
-    TERM_BLOB,
-    TERM_DURATION,
-    TERM_MARKER,
-    TERM_COLUMN,
-    TERM_STAR,
-    TERM_CALL,
-    TERM_CAST,
-    TERM_HINT,
-    TERM_LIST,
-    TERM_SET,
-    TERM_MAP,
-    TERM_TUPLE,
-    TERM_BINARY,
-    TERM_NEGATE,
-    TERM_FIELD,
-    TERM_ELEMENT,
-    TERM_SLICE,
-};
-struct terms {
-    struct term **items;
-    size_t count;
-};
-struct term {
-    enum term_kind kind;
-    uint32_t at;
-    unsigned depth;
-    struct bytes text;            /* of a literal, without quotes, with its sign */
-    struct name name;             /* column, call, field; marker: `:name` or none */
-    const char *keyspace;         /* of a call: NULL unless given */
-    uint32_t marker;              /* its position among all markers */
-    char op;                      /* BINARY: + - * / % */
-    struct terms items;           /* arguments, elements, operands; MAP: key, value, key, value */
-    const struct type_node *type; /* CAST, HINT */
-};
-
-struct type_nodes {
-    struct type_node **items;
-    size_t count;
-};
-struct type_node {
-    uint32_t at;
-    unsigned depth;
-    const char *keyspace, *name; /* name: lower case unless quoted */
-    bool is_class;               /* 'a java class' */
-    struct type_nodes parts;     /* of list<...> and so on */
-    uint32_t dimension;          /* of a vector: the number among the parts */
-};
+#include "cql/term.h"
 
 enum relation_op {
     RELATION_EQ,
@@ -237,40 +158,3 @@ struct statement {
         struct schema_node schema;
     };
 };
-
-/* ---- what the grammar calls ---- */
-
-/* Room for one more item of a list that holds `count`. */
-void *ast_room(struct parse *, void *items, size_t count, size_t item_bytes);
-#define ast_add(parse, list, item)                                                           \
-    ((list)->items = ast_room((parse), (list)->items, (list)->count, sizeof *(list)->items), \
-     (list)->items[(list)->count++] = (item))
-
-struct name ast_name(struct parse *, struct token);
-struct name ast_quoted(struct parse *, struct token);
-struct term *ast_literal(struct parse *, enum term_kind, struct token);
-struct term *ast_string(struct parse *, struct token);
-struct term *ast_marker(struct parse *, struct token, struct name);
-struct term *ast_column(struct parse *, struct name);
-/* A node over items; its depth is checked. */
-struct term *ast_term(struct parse *, enum term_kind, uint32_t at, struct terms);
-struct term *ast_call(struct parse *, const struct term *keyspace, struct name, struct terms);
-struct term *ast_binary(struct parse *, struct term *, struct token op, struct term *);
-/* -term: a negative literal when it is a number. */
-struct term *ast_negate(struct parse *, struct token, struct term *);
-/* (a): the term itself; (a, b): a tuple. */
-struct term *ast_parens(struct parse *, struct token, struct terms);
-/* (type) term, where the type was read as a parenthesised term. */
-struct term *ast_hint(struct parse *, struct term *type, struct term *);
-struct term *ast_typed(struct parse *, enum term_kind, uint32_t at, const struct type_node *,
-                       struct term *);
-struct term *ast_field(struct parse *, struct term *, struct name);
-struct terms ast_terms(struct parse *, struct term *, struct term *); /* either may be NULL */
-
-struct type_node *ast_type(struct parse *, struct name keyspace, struct name);
-struct type_node *ast_type_class(struct parse *, struct token);
-struct type_node *ast_type_of(struct parse *, struct name, struct type_nodes);
-struct type_node *ast_type_dimension(struct parse *, struct token);
-
-struct relation ast_relation(struct parse *, struct name, enum relation_op, const struct term *);
-struct statement *ast_statement(struct parse *, enum statement_kind, uint32_t at);

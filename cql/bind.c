@@ -71,9 +71,9 @@ static struct pending *pending_for(struct binding *b, const struct table *table,
                                      .deletion = deletion_none() };
     if (b->pending_count == b->pending_room) {
         b->pending_room = b->pending_room ? 2 * b->pending_room : 4;
-        struct pending **more = arena_alloc(b->arena, b->pending_room * sizeof *more);
-        if (b->pending_count)
-            memcpy(more, b->pending, b->pending_count * sizeof *more);
+        struct pending **more = arena_array(b->arena, struct pending *, b->pending_room);
+        for (size_t i = 0; i < b->pending_count; i++)
+            more[i] = b->pending[i];
         b->pending = more;
     }
     b->pending[b->pending_count++] = p;
@@ -95,6 +95,7 @@ static struct row *row_add(struct binding *b, struct pending *p)
             memcpy(more, m->rows, m->rows_count * sizeof *more);
         m->rows = more;
     }
+    ensure(m->rows);
     struct row *row = &m->rows[m->rows_count++];
     *row = (struct row){ .liveness = { TIMESTAMP_NONE, 0, 0 }, .deletion = deletion_none() };
     return row;

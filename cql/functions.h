@@ -12,8 +12,8 @@ struct function {
     /* `arguments` are set values; the result is allocated in the arena. */
     enum err (*call)(struct eval *, const struct value *arguments, struct value *out);
 };
-/* The i-th function of that name; NULL when there are no more. */
-const struct function *function_find(const char *name, size_t i);
+/* The nth function of that name; NULL when there are no more. */
+const struct function *function_find(const char *name, size_t nth);
 /* Known to Cassandra and not there yet. */
 bool function_is_missing(const char *name);
 

@@ -12,6 +12,7 @@
 
 #include <stdlib.h>
 
+enum { CHUNK_KB_MAX = 1024 * 1024 };
 enum option_form { FORM_TEXT, FORM_NUMBER, FORM_INTEGER, FORM_BOOLEAN, FORM_MAP };
 
 static const struct {
@@ -155,6 +156,7 @@ static bool pair_put(struct option *map, const char *name, const char *value)
 enum err prepare_map(struct prepare *p, const struct property *property, struct option *out)
 {
     const struct term *map = property->value;
+    *out = (struct option){ 0 };
     bool is_empty = map->kind == TERM_SET && !map->items.count;
     if (map->kind != TERM_MAP && !is_empty)
         return parse_syntax(&p->parse, map->at, "%s is a map: {'name': 'value'}",
@@ -270,7 +272,7 @@ static enum err check_compression(struct prepare *p, const struct property *prop
         err = wrong(p, property, "the class is missing");
     if (!err)
         err = fill_class(p, property, map);
-    if (!err && chunk && (!is_whole(chunk, 1, 1024 * 1024, &size) || (size & (size - 1))))
+    if (!err && chunk && (!is_whole(chunk, 1, CHUNK_KB_MAX, &size) || (size & (size - 1))))
         err = wrong(p, property, "chunk_length_in_kb is a power of two");
     return err;
 }
@@ -294,6 +296,7 @@ static enum err option_map(struct prepare *p, const struct property *property, s
     enum err err = prepare_map(p, property, out);
     if (err)
         return err;
+    ensure(out->name);
     if (strcmp(out->name, "compaction") == 0)
         return check_compaction(p, property, out);
     if (strcmp(out->name, "compression") == 0)

@@ -4,7 +4,7 @@
  */
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-#include "cql/ast.h"
+#include "cql/build.h"
 
 enum { CQL_DEPTH_MAX = 16, CQL_RELATIONS_MAX = 100 };
 

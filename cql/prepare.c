@@ -11,6 +11,8 @@
 #include "base/hash.h"
 #include "base/mem.h"
 
+enum { SCRATCH_BLOCK_BYTES = 16 * 1024, PLAN_BLOCK_BYTES = 2048 };
+
 enum err prepare_keyspace(struct prepare *p, const struct table_name *name, const char **out)
 {
     *out = name->keyspace.text;
@@ -164,11 +166,11 @@ enum err cql_prepare(const struct cql_context *context, struct bytes text, struc
                      struct report *report)
 {
     struct arena scratch;
-    arena_init(&scratch, 16 * 1024);
+    arena_init(&scratch, SCRATCH_BLOCK_BYTES);
     struct prepare p = { .context = context };
     p.plan = mem_zalloc(sizeof *p.plan);
     p.plan->refs = 1;
-    arena_init(&p.plan->arena, 2048);
+    arena_init(&p.plan->arena, PLAN_BLOCK_BYTES);
     p.arena = &p.plan->arena;
     enum err err = parse_text(&p.parse, text, &scratch, report);
     if (!err) {

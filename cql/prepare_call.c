@@ -103,6 +103,7 @@ static enum err call_blob(struct prepare *p, const struct term *call, struct pla
                                       : prepare_value(p, term, place, &argument);
     if (err)
         return err;
+    ensure(argument);
     if (!type_fits(argument->type, place.type))
         return prepare_invalid(p, term->at, "%s does not take this argument", call->name.text);
     *out = prepare_expr(p, EXPR_CALL, is_to_blob ? blob : type);

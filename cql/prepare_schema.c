@@ -10,6 +10,7 @@
 
 static bool name_is_plain(const char *name)
 {
+    ensure(name);
     size_t size = strlen(name);
     for (const char *c = name; *c; c++)
         if (!((*c >= 'a' && *c <= 'z') || (*c >= 'A' && *c <= 'Z') || (*c >= '0' && *c <= '9') ||

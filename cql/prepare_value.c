@@ -32,6 +32,7 @@ bool literal_fits(enum term_kind literal, const struct type *type)
         TYPE_FLOAT,   TYPE_DOUBLE,   TYPE_DECIMAL, TYPE_DATE,   TYPE_TIME,   TYPE_TIMESTAMP,
     };
     static const enum type_kind floats[] = { TYPE_FLOAT, TYPE_DOUBLE, TYPE_DECIMAL };
+    ensure(type);
     enum type_kind kind = type->kind;
     if (literal == TERM_STRING)
         return is_one_of(kind, strings, array_count(strings));
@@ -47,6 +48,7 @@ bool literal_fits(enum term_kind literal, const struct type *type)
 
 bool type_fits(const struct type *from, const struct type *to)
 {
+    ensure(from && to);
     return type_equal(from, to) || to->kind == TYPE_BLOB ||
            (from->kind == TYPE_TIMEUUID && to->kind == TYPE_UUID) ||
            (from->kind == TYPE_ASCII && to->kind == TYPE_TEXT);
@@ -63,12 +65,15 @@ static const char *type_text(struct prepare *p, const struct type *type)
 /* NaN and Infinity come in any case; the type knows one spelling. */
 static struct bytes plain_text(struct prepare *p, const struct term *term)
 {
-    size_t sign = term->text.data && term->text.size && term->text.data[0] == '-';
-    uint8_t first = term->text.size > sign ? (uint8_t)(term->text.data[sign] | 0x20) : 0;
-    if (term->kind != TERM_FLOAT || (first != 'n' && first != 'i'))
-        return term->text;
-    return bytes_text(
-        arena_printf(p->parse.arena, "%s%s", sign ? "-" : "", first == 'n' ? "NaN" : "Infinity"));
+    struct bytes text = term->text;
+    if (term->kind != TERM_FLOAT || !text.size)
+        return text;
+    bool is_negative = text.data[0] == '-';
+    uint8_t first = text.data[is_negative && text.size > 1] | 0x20;
+    if (first != 'n' && first != 'i')
+        return text;
+    return bytes_text(arena_printf(p->parse.arena, "%s%s", is_negative ? "-" : "",
+                                   first == 'n' ? "NaN" : "Infinity"));
 }
 
 enum err prepare_literal(struct prepare *p, const struct term *term, struct place place,

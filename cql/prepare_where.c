@@ -202,6 +202,7 @@ static enum err on_relation(struct draft *d, const struct relation *r)
             return prepare_invalid(d->p, r->at, "%s in a tuple is no clustering column",
                                    columns[i]->name);
     }
+    ensure(r->columns.count > 0);
     if (columns[0]->kind == COLUMN_CLUSTERING)
         return on_clustering(d, r, columns);
     if (columns[0]->kind == COLUMN_PARTITION)

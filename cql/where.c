@@ -151,7 +151,7 @@ static enum err multiply_out(const struct choice *choices, size_t choices_count,
     product->tuples = arena_alloc(eval->arena, product->width * sizeof *product->tuples);
     bool is_sorted = true;
     for (size_t i = 0, at = 0; i < choices_count; at += choices[i++].width) {
-        struct bytes *values;
+        struct bytes *values = NULL;
         size_t count = 0;
         enum err err = choice_values(&choices[i], product->columns + at, eval, &values, &count);
         if (err)
@@ -197,6 +197,7 @@ static enum err single_key(const struct where *where, struct eval *eval, struct 
     const struct table *table = eval->table;
     struct bytes values[KEY_COLUMNS_MAX];
     enum err err = OK;
+    ensure(table->partition_count > 0 && table->partition_count <= KEY_COLUMNS_MAX);
     for (size_t i = 0; i < table->partition_count && !err; i++)
         err = eval_key(where->partition[i].values[0], table_partition(table, i), eval, &values[i]);
     return err ? err : key_of(table, values, eval, out);

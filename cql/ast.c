@@ -54,6 +54,8 @@ static struct term *term_new(struct parse *parse, enum term_kind kind, uint32_t 
     term->kind = kind;
     term->at = at;
     term->depth = 1;
+    if (parse->terms_count++ == CQL_TERMS_MAX)
+        (void)parse_fail(parse, ERR_INVALID, at, "more than %d terms", CQL_TERMS_MAX);
     return term;
 }
 

@@ -3,6 +3,8 @@
 #pragma once
 #include "cql/ast.h"
 
+struct parse;
+
 /* Room for one more item of a list that holds `count`. */
 void *ast_room(struct parse *, void *items, size_t count, size_t item_bytes);
 #define ast_add(parse, list, item)                                                           \

@@ -6,26 +6,46 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cql/expr.h"
 
+#include "base/map.h"
 #include "cql/functions.h"
 #include "cql/plan.h"
 
-/* Named values in the order of the markers; a marker without one stays a hole. */
+enum { NAMES_SCANNED_MAX = 32 };
+
+/* Where the value of that name is; values_count when there is none. */
+static size_t name_at(const struct cql_params *params, const struct map *index, struct bytes name)
+{
+    const struct bytes *found = index->count ? map_get(index, name) : NULL;
+    if (found || index->count)
+        return found ? (size_t)(found - params->names) : params->values_count;
+    size_t at = 0;
+    while (at < params->values_count && !bytes_equal(params->names[at], name))
+        at++;
+    return at;
+}
+
+/* Named values in the order of the markers.  Many names are looked up through an index, so that no
+ * request costs the square of its size. */
 static enum err named_values(struct eval *eval, const struct cql_params *params)
 {
     const struct cql_plan *plan = eval->plan;
+    struct map index = { 0 };
+    enum err err = OK;
     struct value *values = arena_array(eval->arena, struct value, plan->markers_count);
-    for (size_t i = 0; i < plan->markers_count; i++) {
-        size_t at = 0;
-        while (at < params->values_count &&
-               !bytes_equal(params->names[at], bytes_text(plan->markers[i].name)))
-            at++;
-        if (at == params->values_count)
-            return report_set(eval->report, ERR_INVALID, "no value is given for the marker %s",
-                              plan->markers[i].name);
-        values[i] = params->values[at];
+    for (size_t i = 0; params->values_count > NAMES_SCANNED_MAX && i < params->values_count; i++)
+        if (!map_get(&index, params->names[i]))
+            map_put(&index, params->names[i], (void *)&params->names[i]);
+    for (size_t i = 0; i < plan->markers_count && !err; i++) {
+        size_t at = name_at(params, &index, bytes_text(plan->markers[i].name));
+        if (at < params->values_count)
+            values[i] = params->values[at];
+        else
+            err = report_set(eval->report, ERR_INVALID, "no value is given for the marker %s",
+                             plan->markers[i].name);
     }
+    map_deinit(&index);
     eval->values = values;
-    return OK;
+    return err;
 }
 
 enum err eval_begin(struct eval *eval, const struct cql_plan *plan, const struct cql_params *params,

@@ -231,12 +231,18 @@ static enum err check_names(struct prepare *p, const struct property *property,
     return OK;
 }
 
-static bool is_whole(const char *text, long least, long most, long *out)
+/* Made of these characters alone, so that no other spelling that strtod knows gets through. */
+static bool is_number(const char *text, const char *characters)
 {
     char *end;
-    long number = strtol(text, &end, 10);
-    *out = number;
-    return *text && !*end && number >= least && number <= most;
+    strtod(text, &end);
+    return *text && !*end && !text[strspn(text, characters)];
+}
+
+static bool is_whole(const char *text, long least, long most, long *out)
+{
+    *out = strtol(text, NULL, 10);
+    return is_number(text, "-0123456789") && *out >= least && *out <= most;
 }
 
 static enum err check_compaction(struct prepare *p, const struct property *property,
@@ -309,13 +315,12 @@ static enum err option_map(struct prepare *p, const struct property *property, s
 static enum err option_number(struct prepare *p, const struct property *property, size_t i,
                               const char *text)
 {
-    char *end;
     bool is_integer = known[i].form == FORM_INTEGER;
-    double number = is_integer ? (double)strtol(text, &end, 10) : strtod(text, &end);
-    if (!*text || *end)
+    if (!is_number(text, is_integer ? "-0123456789" : "-+.eE0123456789"))
         return parse_syntax(&p->parse, property->value->at, "%s: '%.60s' is no %s", known[i].name,
                             text, is_integer ? "whole number" : "number");
-    if (!(number >= known[i].least && number <= known[i].most))
+    double number = strtod(text, NULL);
+    if (number < known[i].least || number > known[i].most)
         return prepare_fail(p, ERR_CONFIG, property->value->at, "%s: %.60s is not within %g and %g",
                             known[i].name, text, known[i].least, known[i].most);
     return OK;

@@ -6,7 +6,7 @@
 #pragma once
 #include "cql/build.h"
 
-enum { CQL_DEPTH_MAX = 16, CQL_RELATIONS_MAX = 100 };
+enum { CQL_DEPTH_MAX = 16, CQL_RELATIONS_MAX = 100, CQL_TERMS_MAX = 131072 };
 
 struct lexer {
     const uint8_t *start, *at, *end; /* *end is 0 */
@@ -16,7 +16,7 @@ struct parse {
     struct arena *arena;
     struct report *report;
     enum err err;
-    uint32_t markers_count;
+    uint32_t markers_count, terms_count;
     struct statement *statement;
 };
 

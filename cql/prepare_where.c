@@ -69,6 +69,8 @@ static enum err choice_of(struct draft *d, const struct relation *r,
         return OK;
     }
     out->count = r->op == RELATION_IN ? r->values.count : 1;
+    if (out->count > READ_SLICES_MAX)
+        return prepare_invalid(d->p, r->at, "IN of more than %d values", READ_SLICES_MAX);
     out->values = arena_array(d->p->arena, struct expr *, out->count * width);
     enum err err = OK;
     for (size_t i = 0; i < out->count && !err; i++) {

@@ -315,6 +315,8 @@ void cql_run_fed(struct cql_run *run, const struct read_outcome *outcome)
     }
     ensure(outcome->last.is_set);
     b->page.from = outcome->last;
+    if (!b->page.partition_left)
+        b->page.from.row_key.size = 0; /* the rest of this partition is not wanted */
 }
 
 /* ---- end ---- */

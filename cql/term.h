@@ -11,8 +11,6 @@
 #include "base/arena.h"
 #include "model/type.h"
 
-struct parse;
-
 struct token {
     struct bytes text; /* as written */
     uint32_t at;

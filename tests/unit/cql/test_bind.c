@@ -174,6 +174,33 @@ START_TEST(named_values_find_their_markers)
 }
 END_TEST
 
+START_TEST(many_named_values_find_their_markers_too)
+{
+    struct value values[101];
+    struct bytes names[101];
+    struct buf text = buf_in(&kit.arena);
+    buf_put_text(&text, "BEGIN UNLOGGED BATCH ");
+    for (int i = 0; i <= 100; i++) {
+        buf_printf(&text, "INSERT INTO t (k, c) VALUES (:m%d, 'c') ", i);
+        names[i] = bytes_text(arena_printf(&kit.arena, "m%d", 100 - i));
+        values[i] = value_of(TYPE_INT, arena_printf(&kit.arena, "%d", 100 - i));
+    }
+    buf_put_text(&text, "APPLY BATCH");
+    buf_put_u8(&text, 0);
+    struct cql_plan *plan = kit_prepare((const char *)text.data);
+    struct cql_action action;
+    bind_values(values, 101);
+    kit.params.names = names;
+    ck_assert_int_eq(kit_bind(plan, &action), OK);
+    ck_assert_uint_eq(action.mutations_count, 101);
+    for (size_t i = 0; i <= 100; i++)
+        ck_assert_uint_eq(get_be32(action.mutations[i].key.data), i);
+    names[50] = names[51];
+    ck_assert_int_eq(kit_bind(plan, &action), ERR_INVALID);
+    cql_plan_unref(&plan);
+}
+END_TEST
+
 START_TEST(a_timestamp_is_the_statements_then_the_batchs_then_the_clients)
 {
     static const struct {
@@ -456,6 +483,7 @@ int main(void)
     tcase_add_test(tcase, an_update_of_nothing_but_unset_values_writes_nothing);
     tcase_add_test(tcase, values_come_in_the_number_of_markers_and_of_their_types);
     tcase_add_test(tcase, named_values_find_their_markers);
+    tcase_add_test(tcase, many_named_values_find_their_markers_too);
     tcase_add_test(tcase, a_timestamp_is_the_statements_then_the_batchs_then_the_clients);
     tcase_add_test(tcase, ttl_and_timestamp_may_be_bound_null_or_unset);
     tcase_add_test(tcase, what_a_batch_does_to_a_partition_is_one_mutation);

@@ -54,6 +54,10 @@ static const struct {
       "Unknown property 'replikation'" },
     { "CREATE TABLE x (k int PRIMARY KEY) WITH gc_grace_seconds = 'soon'", ERR_SYNTAX,
       "gc_grace_seconds: 'soon'" },
+    { "CREATE TABLE x (k int PRIMARY KEY) WITH crc_check_chance = 0x1", ERR_SYNTAX, "'0x1' is no" },
+    { "CREATE TABLE x (k int PRIMARY KEY) WITH crc_check_chance = nan", ERR_SYNTAX,
+      "is no number" },
+    { "CREATE TABLE x (k int PRIMARY KEY) WITH gc_grace_seconds = 1.5", ERR_SYNTAX, "'1.5' is no" },
     { "CREATE TABLE x (k int PRIMARY KEY) WITH comment = 'a' AND comment = 'b'", ERR_SYNTAX,
       "line 1:58 the property 'comment' is given twice" },
     { "CREATE TABLE x (k int PRIMARY KEY) WITH compaction = 'STCS'", ERR_SYNTAX, "is a map" },
@@ -381,6 +385,8 @@ START_TEST(every_size_has_its_limit)
         { "CREATE TABLE x (k ", "frozen<", "int", "nested deeper", 5000 },
         { "SELECT * FROM t WHERE k = 1", " AND c = 1", "", "more than 100 relations", 100 },
         { "SELECT * FROM t WHERE k IN (?", ", ?", ")", "bind markers", 65535 },
+        { "SELECT * FROM t WHERE k IN (1", ",1", ")", "more than 4096 values", 4096 },
+        { "SELECT * FROM t WHERE k IN (1", ",1", ")", "more than 131072 terms", 200000 },
         { "SELECT * FROM t WHERE k = 1", " ", "", "above the limit", CQL_TEXT_BYTES_MAX },
     };
     for (size_t i = 0; i < array_count(sizes); i++) {

@@ -3,8 +3,8 @@
  *     sim_quorum [--seed S] [--count N] [--expect-red]
  *
  * Several clients insert rows at QUORUM, each row once, and read partitions at QUORUM, through any
- * node, while nodes are killed without warning (un-synced data lost) and restarted, a third of the
- * time with another shard count.  Checked, item by item:
+ * node, while a node is killed without warning, or all of them at once (a power cut), un-synced
+ * data lost, and restarted, a third of the time with another shard count.  Checked, item by item:
  *
  *   - a row that was acknowledged before a read began is in that read, with its value
  *   - no row is read that nobody wrote, and none with another value
@@ -46,7 +46,7 @@ struct run {
     struct written rows[ROWS_MAX];
     size_t rows_count, acked, unknown, reads;
     uint64_t kill_at, return_at;
-    int dead; /* node, or -1 */
+    unsigned dead; /* a bit per node */
     unsigned kills_left;
 };
 static struct totals {
@@ -159,22 +159,30 @@ static void drive_clients(struct run *r)
     }
 }
 
+static void drive_returns(struct run *r)
+{
+    for (int i = 0; i < RING_NODES; i++)
+        if (r->dead >> i & 1)
+            ring_start(&r->ring, i);
+    r->dead = 0;
+    r->kill_at = sim_now(r->ring.sim) + 2 * second + draw(r, 4 * second);
+}
+
+/* One node, or, once in three, all of them at once: a power cut. */
 static void drive_deaths(struct run *r)
 {
     uint64_t now = sim_now(r->ring.sim);
-    if (r->dead >= 0 && now >= r->return_at) {
-        ring_start(&r->ring, r->dead);
-        r->dead = -1;
-        r->kill_at = now + 2 * second + draw(r, 4 * second);
-        return;
-    }
-    if (r->dead >= 0 || r->kills_left == 0 || now < r->kill_at)
+    if (r->dead && now >= r->return_at)
+        drive_returns(r);
+    if (r->dead || r->kills_left == 0 || now < r->kill_at)
         return;
     for (int i = 0; i < RING_NODES; i++)
         if (!ring_serves(&r->ring, i))
-            return; /* one at a time */
-    r->dead = (int)draw(r, RING_NODES);
-    ring_kill(&r->ring, r->dead);
+            return; /* one blow at a time */
+    r->dead = draw(r, 3) == 0 ? (1u << RING_NODES) - 1 : 1u << draw(r, RING_NODES);
+    for (int i = 0; i < RING_NODES; i++)
+        if (r->dead >> i & 1)
+            ring_kill(&r->ring, i);
     r->kills_left--;
     r->return_at = now + draw(r, 5 * second);
 }
@@ -183,6 +191,9 @@ static void drive_deaths(struct run *r)
 
 static void step(struct run *r, uint64_t end, const char *what)
 {
+    for (int i = 0; i < RING_NODES; i++)
+        if (!(r->dead >> i & 1) && !sim_alive(r->ring.sim, i))
+            fail("node %d ended while %s: %s", i + 1, what, r->ring.nodes[i].process.failed.text);
     if (!sim_step(r->ring.sim))
         fail("nothing is left to happen while %s", what);
     if (sim_now(r->ring.sim) > end)
@@ -194,9 +205,6 @@ static void wait_served(struct run *r, const char *what)
     uint64_t end = sim_now(r->ring.sim) + 120 * second;
     for (int i = 0; i < RING_NODES; i++)
         while (!ring_serves(&r->ring, i)) {
-            if (!sim_alive(r->ring.sim, i))
-                fail("node %d ended while %s: %s", i + 1, what,
-                     r->ring.nodes[i].process.failed.text);
             step(r, end, what);
         }
 }
@@ -218,7 +226,6 @@ static void insist(struct run *r, struct work *w, const struct io_addr *via, con
 static void begin(struct run *r, uint64_t seed)
 {
     ring_open(&r->ring, seed);
-    r->dead = -1;
     r->kills_left = 1 + (unsigned)draw(r, 3);
     for (int i = 0; i < RING_NODES; i++)
         ring_start(&r->ring, i);
@@ -238,7 +245,7 @@ static void begin(struct run *r, uint64_t seed)
 
 static bool is_busy(const struct run *r)
 {
-    bool any = r->rows_count < ROWS_MAX || r->dead >= 0 || r->kills_left > 0;
+    bool any = r->rows_count < ROWS_MAX || r->dead || r->kills_left > 0;
     for (int i = 0; i < CLIENTS; i++)
         any |= r->works[i].client.busy;
     return any;
@@ -250,7 +257,10 @@ static void storm(struct run *r)
     while (is_busy(r)) {
         drive_clients(r);
         drive_deaths(r);
-        step(r, end, "the storm blows");
+        if (r->dead != (1u << RING_NODES) - 1)
+            step(r, end, "the storm blows");
+        else if (!sim_step(r->ring.sim))
+            drive_returns(r); /* everybody is dead and nobody waits: time stands still */
     }
     drive_clients(r);
 }

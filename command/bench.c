@@ -1,6 +1,6 @@
 /* bench.c - `rondo bench keyvalue`: how fast are reads of single rows, and how far from the floor?
  *
- *     load rows ─> for each case: nodes (warm up, measure) ─> the same bytes against a bare echo
+ *     load rows ─> for each case, second by second: nodes (warm up, measure), bare echo (the same)
  *
  * The standard cases are one connection with one request at a time, 50 connections, and one
  * connection with 16 requests in flight.  What the nodes counted while a case was measured is
@@ -19,7 +19,7 @@
 
 #include <unistd.h>
 
-enum { WARM_UP_MS = 500, CASES_MAX = 3 };
+enum { WARM_UP_MS = 250, SLICE_MS = 1000, CASES_MAX = 3 };
 static const char select_cql[] = "SELECT value FROM " BENCH_KEYSPACE ".keyvalue WHERE key = ?";
 
 /* What is shown of the nodes' counts, each divided by the requests. */
@@ -32,7 +32,7 @@ struct bench_case {
     unsigned connections, depth;
     struct lanes_result nodes, floor;
     bool has_floor;
-    struct bench_counts before, after;
+    struct bench_counts before, after, growth;
     struct bench *bench;
 };
 
@@ -56,46 +56,79 @@ static struct lanes_plan case_plan(const struct bench_case *c)
         .rows = b->options->rows,
         .rate = b->options->rate,
         .warm_up_ms = WARM_UP_MS,
-        .measured_ms = (unsigned)b->options->seconds * 1000,
         .routing = b->options->route,
         .ring = &b->ring,
     };
 }
 
-static bool case_floor(struct bench_case *c)
+static void result_merge(struct lanes_result *into, const struct lanes_result *from)
 {
-    struct floor floor;
-    struct lanes_plan plan = case_plan(c);
-    char error[256] = "";
-    if (!floor_start(&floor, plan.request.size, c->nodes.answer_bytes, error))
-        return tell_no("the floor cannot be measured: %s", error);
-    plan.places = &floor.place;
-    plan.places_count = 1;
-    plan.cql = NULL;
-    plan.ring = NULL;
-    c->has_floor = lanes_run(&plan, &c->floor);
-    floor_stop(&floor);
-    return c->has_floor || tell_no("the floor cannot be measured: %s", c->floor.error);
+    histogram_merge(&into->latency_ns, &from->latency_ns);
+    into->count += from->count;
+    into->replica_count += from->replica_count;
+    into->errors_count += from->errors_count;
+    into->seconds += from->seconds;
+    into->answer_bytes = from->answer_bytes;
+    if (!into->error[0])
+        memcpy(into->error, from->error, sizeof into->error);
 }
 
-static bool case_run(struct bench_case *c)
+static bool slice_nodes(struct bench_case *c, unsigned measured_ms)
 {
-    bool wants_floor = c->bench->options->floor || floor_is_there();
+    static struct lanes_result result;
     struct lanes_plan plan = case_plan(c);
+    plan.measured_ms = measured_ms;
     plan.when_warm = case_warm;
     plan.context = c;
-    if (tell_is_terminal())
-        tell_note("reading: %u connections, %u in flight on each, %u s", c->connections, c->depth,
-                  (unsigned)c->bench->options->seconds);
-    if (!lanes_run(&plan, &c->nodes))
-        return tell_no("%s", c->nodes.error);
+    if (!lanes_run(&plan, &result))
+        return tell_no("%s", result.error);
     bench_counts_take(c->bench, &c->after);
+    bench_counts_grow(&c->growth, &c->before, &c->after);
+    result_merge(&c->nodes, &result);
     if (c->nodes.count == 0)
-        return tell_no("nothing was answered in %u s", (unsigned)c->bench->options->seconds);
+        return tell_no("nothing was answered in %u ms", measured_ms);
     if (c->nodes.errors_count > 0)
         return tell_no("%s of the answers were errors; the first: %s",
                        grouped_of(c->nodes.errors_count).text, c->nodes.error);
-    return !wants_floor || case_floor(c);
+    return true;
+}
+
+static bool slice_floor(struct bench_case *c, struct floor *floor, unsigned measured_ms)
+{
+    static struct lanes_result result;
+    struct lanes_plan plan = case_plan(c);
+    char error[256] = "";
+    if (floor->pid == 0 && !floor_start(floor, plan.request.size, c->nodes.answer_bytes, error))
+        return tell_no("the floor cannot be measured: %s", error);
+    plan.places = &floor->place;
+    plan.places_count = 1;
+    plan.cql = NULL;
+    plan.ring = NULL;
+    plan.measured_ms = measured_ms;
+    if (!lanes_run(&plan, &result))
+        return tell_no("the floor cannot be measured: %s", result.error);
+    result_merge(&c->floor, &result);
+    c->has_floor = true;
+    return true;
+}
+
+/* Nodes and floor take turns, so that what else the machine does falls on both. */
+static bool case_run(struct bench_case *c)
+{
+    unsigned left_ms = (unsigned)c->bench->options->seconds * 1000;
+    bool wants_floor = c->bench->options->floor || floor_is_there();
+    struct floor floor = { .hold = -1 };
+    bool is_good = true;
+    if (tell_is_terminal())
+        tell_note("reading: %u connections, %u in flight on each, %u s", c->connections, c->depth,
+                  (unsigned)c->bench->options->seconds);
+    while (is_good && left_ms > 0) {
+        unsigned slice_ms = wants_floor && left_ms > SLICE_MS ? SLICE_MS : left_ms;
+        is_good = slice_nodes(c, slice_ms) && (!wants_floor || slice_floor(c, &floor, slice_ms));
+        left_ms -= slice_ms;
+    }
+    floor_stop(&floor);
+    return is_good;
 }
 
 /* ---- printing ---- */
@@ -121,18 +154,27 @@ static void result_json(struct json *j, const struct lanes_result *r)
     json_close(j);
 }
 
+static bool count_is_shown(const char *name)
+{
+    for (size_t i = 0; i < array_count(shown_counts); i++)
+        if (strcmp(name, shown_counts[i]) == 0)
+            return true;
+    return false;
+}
+
+/* What is shown always, and of the rest what has grown. */
 static void server_json(struct json *j, const struct bench_case *c)
 {
-    double requests = bench_counts_growth(&c->before, &c->after, "requests");
+    double requests = bench_counts_value(&c->growth, "requests");
     json_open(j, "server", '{');
     json_unsigned(j, "nodes", c->after.nodes_count);
     json_double(j, "requests", requests);
     json_open(j, "per_request", '{');
-    for (size_t i = 0; i < c->after.count && requests > 0; i++) {
-        const char *name = c->after.list[i].name;
-        double growth = bench_counts_growth(&c->before, &c->after, name);
-        if (strstr(name, "_us") == NULL)
-            json_double(j, name, growth / requests);
+    for (size_t i = 0; i < c->growth.count && requests > 0; i++) {
+        const struct bench_count *count = &c->growth.list[i];
+        bool is_time = strstr(count->name, "_us") != NULL; /* a quantile: it does not add up */
+        if (!is_time && (count->value > 0 || count_is_shown(count->name)))
+            json_double(j, count->name, count->value / requests);
     }
     json_close(j);
     json_close(j);
@@ -232,8 +274,8 @@ static void server_table(const struct bench_case *cases, size_t count)
         table_printf(&t, "%s", shown_counts[n]);
         for (size_t i = 0; i < count; i++) {
             const struct bench_case *c = &cases[i];
-            double requests = bench_counts_growth(&c->before, &c->after, "requests");
-            double growth = bench_counts_growth(&c->before, &c->after, shown_counts[n]);
+            double requests = bench_counts_value(&c->growth, "requests");
+            double growth = bench_counts_value(&c->growth, shown_counts[n]);
             table_printf(&t, "%.3f", requests > 0 ? growth / requests : 0);
         }
     }

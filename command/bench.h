@@ -38,6 +38,7 @@ bool bench_load(struct bench *);
 bool bench_discover(struct bench *);
 
 void bench_counts_take(struct bench *, struct bench_counts *);
-/* How much a count has grown; 0 when it is not known. */
-double bench_counts_growth(const struct bench_counts *before, const struct bench_counts *after,
-                           const char *name);
+/* Adds what has grown from one taking to the next; what has shrunk counts as nothing. */
+void bench_counts_grow(struct bench_counts *growth, const struct bench_counts *before,
+                       const struct bench_counts *after);
+double bench_counts_value(const struct bench_counts *, const char *name); /* 0: not there */

@@ -40,15 +40,22 @@ void bench_counts_take(struct bench *b, struct bench_counts *counts)
     }
 }
 
-double bench_counts_growth(const struct bench_counts *before, const struct bench_counts *after,
-                           const char *name)
+double bench_counts_value(const struct bench_counts *counts, const char *name)
 {
-    double growth = 0;
-    for (size_t i = 0; i < after->count; i++)
-        if (strcmp(after->list[i].name, name) == 0)
-            growth += after->list[i].value;
-    for (size_t i = 0; i < before->count; i++)
-        if (strcmp(before->list[i].name, name) == 0)
-            growth -= before->list[i].value;
-    return growth;
+    for (size_t i = 0; i < counts->count; i++)
+        if (strcmp(counts->list[i].name, name) == 0)
+            return counts->list[i].value;
+    return 0;
+}
+
+void bench_counts_grow(struct bench_counts *growth, const struct bench_counts *before,
+                       const struct bench_counts *after)
+{
+    for (size_t i = 0; i < after->count; i++) {
+        const struct bench_count *now = &after->list[i];
+        double value = now->value - bench_counts_value(before, now->name);
+        struct bench_count *into = count_find(growth, now->name);
+        if (into)
+            into->value += value > 0 ? value : 0;
+    }
 }

@@ -34,15 +34,15 @@ struct name_of {
     int value;
 };
 static const struct name_of levels[] = {
-    { "one", RD_ONE },
-    { "two", RD_TWO },
-    { "three", RD_THREE },
-    { "quorum", RD_QUORUM },
-    { "all", RD_ALL },
-    { "any", RD_ANY },
-    { "local_one", RD_LOCAL_ONE },
-    { "local_quorum", RD_LOCAL_QUORUM },
-    { "each_quorum", RD_EACH_QUORUM },
+    { "ONE", RD_ONE },
+    { "TWO", RD_TWO },
+    { "THREE", RD_THREE },
+    { "QUORUM", RD_QUORUM },
+    { "ALL", RD_ALL },
+    { "ANY", RD_ANY },
+    { "LOCAL_ONE", RD_LOCAL_ONE },
+    { "LOCAL_QUORUM", RD_LOCAL_QUORUM },
+    { "EACH_QUORUM", RD_EACH_QUORUM },
 };
 static const struct name_of routes[] = {
     { "aware", RD_AWARE },

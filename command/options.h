@@ -22,7 +22,7 @@ enum { OPTIONS_WORDS_MAX = 8, OPTIONS_HOSTS_TEXT = 512 };
     X("keyspace", keyspace, TEXT, 'k', "", "", "KEYSPACE",                                        \
       "where unqualified tables are looked up")                                                   \
     X("consistency", consistency, LEVEL, 'c', "", "", "CL",                                       \
-      "one, two, three, quorum, all, local_one, local_quorum")                                    \
+      "ONE (the default), TWO, THREE, QUORUM, ALL, LOCAL_ONE, LOCAL_QUORUM")                      \
     X("page-size", page_size, COUNT, 0, "5000", "1..1000000", "ROWS", "rows fetched at a time")   \
     X("null", null_text, TEXT, 0, "", "", "TEXT",                                                 \
       "the unquoted text that stands for null (default: nothing)")                                \

@@ -12,7 +12,7 @@
  */
 // SPDX-License-Identifier: Apache-2.0
 #include "base/mem.h"
-#include "cluster/internal.h"
+#include "cluster/first.h"
 
 enum { GREETINGS_MAX = 128 };
 static const uint64_t greeting_ns = 2000000000, pause_ns = 100000000;
@@ -38,7 +38,7 @@ struct hand_over {
     struct post post;
     uint64_t ticket;
     enum lane lane;
-    unsigned node;
+    unsigned node, shard;
 };
 
 static struct op_next acceptor_accept(struct op *);
@@ -244,11 +244,21 @@ static struct op_next greeting_send(struct op *op)
 
 /* ---- handing over ---- */
 
-static void conn_accept(struct cluster *c, struct io_socket *taken, enum lane lane, unsigned node)
+/* A member has one connection for each of its shards on a lane: an older one is a leftover of what
+ * went without a word. */
+static void conn_accept(struct cluster *c, struct io_socket *taken, const struct hand_over *h)
 {
+    list_each(l, &c->conns)
+    {
+        struct conn *old = owner_of(l, struct conn, link);
+        bool is_same = old->lane == h->lane && old->node == h->node && old->shard == h->shard;
+        if (h->node && is_same && !old->out_lane)
+            op_stop(&old->op, ERR_CLOSED);
+    }
     struct conn *conn = conn_start(c, &c->op, taken);
-    conn->lane = lane;
-    conn->node = node;
+    conn->lane = h->lane;
+    conn->node = h->node;
+    conn->shard = h->shard;
 }
 
 static void hand_over_there(struct cluster *at, struct post *p)
@@ -256,7 +266,7 @@ static void hand_over_there(struct cluster *at, struct post *p)
     struct hand_over *h = owner_of(p, struct hand_over, post);
     struct io_socket *socket = io_take(at->io, h->ticket);
     if (at->is_open && !at->is_closing)
-        conn_accept(at, socket, h->lane, h->node);
+        conn_accept(at, socket, h);
     else
         io_hangup(at->io, &socket);
     post_home(at, p);
@@ -272,6 +282,16 @@ static void hand_over_home(struct cluster *c, struct post *p)
     mem_free(h);
 }
 
+static void hand_over(struct greeting *g, const struct hand_over *to, int shard)
+{
+    struct hand_over *h = mem_alloc(sizeof *h);
+    *h = *to;
+    h->post.there = hand_over_there;
+    h->post.home = hand_over_home;
+    h->ticket = io_give(g->c->io, &g->socket);
+    post_send(g->c, &h->post, shard);
+}
+
 static struct op_next greeting_hand(struct op *op)
 {
     struct greeting *g = greeting_of(op);
@@ -285,21 +305,16 @@ static struct op_next greeting_hand(struct op *op)
     enum lane lane = g->hello.lane;
     bool is_spread = lane == LANE_REQUEST || lane == LANE_BULK;
     int shard = is_spread ? (int)(g->hello.shard % (unsigned)io_shards(c->io)) : 0;
-    unsigned node = lane == LANE_BIRTH ? 0 : ring_number(&c->ring, &g->hello.host_id);
-    if (node)
+    struct hand_over to = { .lane = lane, .shard = g->hello.shard };
+    to.node = lane == LANE_BIRTH ? 0 : ring_number(&c->ring, &g->hello.host_id);
+    if (to.node)
         address_learn(c, &g->hello);
     if (shard == 0) {
-        conn_accept(c, g->socket, lane, node);
+        conn_accept(c, g->socket, &to);
         g->socket = NULL;
-        return op_end(op, OK);
+    } else {
+        hand_over(g, &to, shard);
     }
-    struct hand_over *h = mem_zalloc(sizeof *h);
-    h->post.there = hand_over_there;
-    h->post.home = hand_over_home;
-    h->lane = lane;
-    h->node = node;
-    h->ticket = io_give(c->io, &g->socket);
-    post_send(c, &h->post, shard);
     return op_end(op, OK);
 }
 

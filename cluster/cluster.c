@@ -17,7 +17,7 @@
  */
 // SPDX-License-Identifier: Apache-2.0
 #include "base/mem.h"
-#include "cluster/internal.h"
+#include "cluster/first.h"
 
 enum {
     BEGIN,

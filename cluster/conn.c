@@ -171,7 +171,7 @@ static struct op_next conn_close(struct op *op)
     conn->is_open = false;
     io_hangup(conn->c->io, &conn->socket);
     if (conn->out_lane)
-        lane_fail_all(conn->out_lane, op->stop ? ERR_STOPPED : ERR_CLOSED);
+        lane_fail_all(conn->out_lane, op->stop ? op->stop : ERR_CLOSED);
     return op_goto(DRAIN);
 }
 

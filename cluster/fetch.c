@@ -13,7 +13,7 @@
  */
 // SPDX-License-Identifier: Apache-2.0
 #include "base/mem.h"
-#include "cluster/internal.h"
+#include "cluster/first.h"
 #include "cluster/pack.h"
 
 enum { LOOK, ANSWER, LEARN };

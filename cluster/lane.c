@@ -18,7 +18,7 @@
  */
 // SPDX-License-Identifier: Apache-2.0
 #include "base/mem.h"
-#include "cluster/internal.h"
+#include "cluster/first.h"
 
 enum { DIAL, RESOLVED, CONNECT, GREET, GREETED, STAND, BACK_OFF, PAUSE };
 enum { CREDITS = 1024, SLOTS_FIRST = 16, NO_SLOT = UINT32_MAX };
@@ -257,6 +257,12 @@ void lane_hasten(struct lane_out *l)
     l->is_hasty = true;
     l->back_off_ns = 0;
     op_wake(&l->op);
+}
+
+void lane_drop(struct lane_out *l)
+{
+    if (l && l->conn)
+        op_stop(&l->conn->op, ERR_CLOSED);
 }
 
 /* ---- dialling ---- */

@@ -7,12 +7,16 @@
  * moment; while it is up, one comes every quarter of the timeout, and none is waited for beyond the
  * moment when the last answer becomes too old.
  *
+ * A ping that nobody answers drops its connection: the other side may be gone without a word, and
+ * dialling shows it.  A node that goes down loses all its lanes' connections, so that nobody waits
+ * for what cannot come.
+ *
  * A ping carries the epoch, so that whoever lags fetches what it lacks, and what a node says of
  * itself that may change: release and native address.
  */
 // SPDX-License-Identifier: Apache-2.0
 #include "base/mem.h"
-#include "cluster/internal.h"
+#include "cluster/first.h"
 
 enum { PING, PONG, NAP };
 static const uint64_t eager_ns = 20000000;
@@ -126,6 +130,8 @@ static struct op_next pinger_pong(struct op *op)
     }
     if (p->call.req.err == OK && ping_decode(p->call.answer, &theirs) == OK)
         pinger_heard(p, &theirs);
+    else if (p->call.req.err == ERR_TIMEOUT)
+        lane_drop(p->c->lanes[p->node - 1][LANE_URGENT]);
     liveness_note(p->c, p->node, LIVENESS_TICK);
     return op_goto(NAP);
 }

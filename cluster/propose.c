@@ -18,7 +18,7 @@
  */
 // SPDX-License-Identifier: Apache-2.0
 #include "base/mem.h"
-#include "cluster/internal.h"
+#include "cluster/first.h"
 
 enum { TURN, CHECK, PREPARE, PROMISES, ACCEPT, ACCEPTED, LEARN, COMMIT, COMMITTED, SETTLE, AGAIN };
 static const uint64_t again_ns = 20000000;

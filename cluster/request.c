@@ -13,7 +13,7 @@
  */
 // SPDX-License-Identifier: Apache-2.0
 #include "base/mem.h"
-#include "cluster/internal.h"
+#include "cluster/first.h"
 
 enum { ARENA_BYTES = 8 * 1024, POOL_MAX = 256, NODE_VERBS = 16 };
 static const uint64_t budget_us_max = 3600ull * 1000000;

@@ -16,7 +16,7 @@
  */
 // SPDX-License-Identifier: Apache-2.0
 #include "base/mem.h"
-#include "cluster/internal.h"
+#include "cluster/first.h"
 
 /* ---- on every shard ---- */
 
@@ -72,9 +72,13 @@ void cluster_set_node(struct cluster *c, const struct node *news)
     bool has_moved = !io_addr_equal(&node->internode, &news->internode);
     bool has_changed = node->is_up != news->is_up;
     *node = *news;
-    for (int lane = 0; lane < LANE_COUNT && (has_moved || (has_changed && news->is_up)); lane++)
-        if (c->lanes[node->number - 1][lane])
-            lane_hasten(c->lanes[node->number - 1][lane]);
+    for (int lane = 0; lane < LANE_COUNT && (has_moved || has_changed); lane++) {
+        struct lane_out *l = c->lanes[node->number - 1][lane];
+        if (l && (has_moved || !news->is_up))
+            lane_drop(l);
+        if (l && (has_moved || news->is_up))
+            lane_hasten(l);
+    }
     if (has_changed)
         c->options.changed(c->options.context, &c->ring, node->number, node->is_up);
 }

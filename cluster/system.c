@@ -10,7 +10,7 @@
  */
 // SPDX-License-Identifier: Apache-2.0
 #include "base/mem.h"
-#include "cluster/internal.h"
+#include "cluster/first.h"
 
 enum { BEGIN, FETCHED, DONE };
 enum { ENTRIES_BYTES = 1024 * 1024 };

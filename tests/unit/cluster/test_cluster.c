@@ -265,6 +265,54 @@ START_TEST(all_nodes_may_return_with_other_addresses_if_the_seeds_say_them)
 }
 END_TEST
 
+static bool first_is_alone(struct rig *r)
+{
+    const struct cluster *c = r->nodes[0].shards[r->nodes[0].shards_count - 1].cluster;
+    return !cluster_is_up(c, 2) && !cluster_is_up(c, 3);
+}
+
+static void cut_first_off(bool is_cut, bool both_ways)
+{
+    for (int i = 1; i < RIG_NODES; i++) {
+        sim_cut(rig.sim, i, 0, is_cut);
+        if (both_ways)
+            sim_cut(rig.sim, 0, i, is_cut);
+    }
+}
+
+START_TEST(a_cut_is_noticed_within_the_timeout_and_heals)
+{
+    rig_init(&rig, 12, rough(12));
+    start_all(12);
+    ck_assert(rig_until(&rig, rig_all_up, 30));
+    uint64_t start = sim_now(rig.sim);
+    cut_first_off(true, _i == 0);
+    ck_assert(rig_until(&rig, first_is_alone, 10));
+    ck_assert_uint_le(sim_now(rig.sim) - start, 2600000000);
+    rig_pass(&rig, 20 * rig_second);
+    ck_assert(first_is_alone(&rig));
+    cut_first_off(false, _i == 0);
+    ck_assert(rig_until(&rig, rig_all_up, 10));
+    rig_pass(&rig, 20 * rig_second);
+    ck_assert(rig_all_up(&rig));
+    sim_free(rig.sim);
+}
+END_TEST
+
+START_TEST(a_node_that_stands_still_is_down_and_comes_back)
+{
+    rig_init(&rig, 13, rough(13));
+    start_all(13);
+    ck_assert(rig_until(&rig, rig_all_up, 30));
+    sim_pause(rig.sim, 1, 6 * rig_second);
+    rig_pass(&rig, 3 * rig_second);
+    ck_assert(!cluster_is_up(rig.nodes[0].shards[0].cluster, 2));
+    ck_assert(cluster_is_up(rig.nodes[0].shards[0].cluster, 3));
+    ck_assert(rig_until(&rig, rig_all_up, 20));
+    sim_free(rig.sim);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("cluster");
@@ -278,6 +326,8 @@ int main(void)
     tcase_add_loop_test(tc, a_change_that_is_cut_anywhere_is_whole_or_nothing, 0, APPEND_CUTS);
     tcase_add_test(tc, a_node_may_return_with_another_address);
     tcase_add_test(tc, all_nodes_may_return_with_other_addresses_if_the_seeds_say_them);
+    tcase_add_loop_test(tc, a_cut_is_noticed_within_the_timeout_and_heals, 0, 2);
+    tcase_add_test(tc, a_node_that_stands_still_is_down_and_comes_back);
     suite_add_tcase(suite, tc);
     SRunner *runner = srunner_create(suite);
     srunner_run_all(runner, CK_NORMAL);

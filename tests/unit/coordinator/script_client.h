@@ -1,7 +1,7 @@
 /* script_client.h - a client of the coordinator under test: a write, a read, what it was told. */
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-#include "script.h"
+#include "script_replica.h"
 
 static inline int script_order(const struct script_row *a, const struct script_row *b)
 {

@@ -55,6 +55,10 @@ void ring_storm(struct sim_ring *r)
     f.mail_ns_max = 1 + draw_below(&r->dice, millisecond);
     f.chunk_bytes_max = 1 + draw_below(&r->dice, 4096);
     f.net_reset_pct = (unsigned)draw_below(&r->dice, 8);
+    if (prng_below(&r->dice, 4) == 0) { /* a quick network over slow disks: syncs take long */
+        f.net_ns_max = millisecond;
+        f.disk_ns_max = 300 * millisecond;
+    }
     sim_set_faults(r->sim, f);
 }
 

@@ -8,8 +8,17 @@
  * handed in).  Errors carry line:column and the offending token; their err becomes the protocol's
  * code (wire_error_code).
  *
+ * In reading order: lexer.re, parser.y, term.h and ast.h (what is said); parse.c (one parse and its
+ * errors); plan.h (what is meant); prepare*.c, options.c (from the one to the other); expr.c,
+ * functions.c, aggregate.c (values); where.c, bind.c, bind_schema.c (with values); run.c, page.c (a
+ * SELECT as it runs).
+ *
  * Limits: what the grammar of Cassandra 5.0 has and this does not answers ERR_INVALID with "... is
- * not there yet", at its place in the text; nothing is half understood.
+ * not there yet", at its place in the text; nothing is half understood.  Missing whole (parse.c knows
+ * them by their first words): ALTER, types, indexes, views, functions, triggers, roles, DESCRIBE.
+ * Missing in the others: IF, JSON, GROUP BY, CAST, arithmetic, collections, tuples as values,
+ * counters, static columns, filtering by other columns than clustering ones, deletes of ranges,
+ * logged batches of several partitions.
  */
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
@@ -26,7 +35,7 @@ struct cql_context {
     const char *keyspace; /* of USE or of the request; NULL: none */
 };
 /* Parses and resolves one statement.  *out is a plan with one reference; its memory is its own (it
- * keeps its table).  ERR_SYNTAX, ERR_INVALID, ERR_CONFIG, ERR_UNAUTHORIZED, ERR_NOT_YET. */
+ * keeps its table).  ERR_SYNTAX, ERR_INVALID, ERR_CONFIG, ERR_UNAUTHORIZED. */
 enum err cql_prepare(const struct cql_context *, struct bytes text, struct cql_plan **out,
                      struct report *);
 void cql_plan_ref(struct cql_plan *);

@@ -276,8 +276,7 @@ enum err prepare_where(struct prepare *p, const struct table *table,
         return prepare_missing(p, d.filtering_at, "filtering by columns outside the key is");
     if (d.needs_filtering)
         return prepare_invalid(p, d.filtering_at,
-                               "this restriction is none of the key from its "
-                               "beginning: it needs ALLOW FILTERING");
+                               "this restriction means filtering rows: it needs ALLOW FILTERING");
     find_single(out, table);
     return OK;
 }

@@ -13,12 +13,14 @@
  * functions.c, aggregate.c (values); where.c, bind.c, bind_schema.c (with values); run.c, page.c (a
  * SELECT as it runs).
  *
- * Limits: what the grammar of Cassandra 5.0 has and this does not answers ERR_INVALID with "... is
- * not there yet", at its place in the text; nothing is half understood.  Missing whole (parse.c knows
- * them by their first words): ALTER, types, indexes, views, functions, triggers, roles, DESCRIBE.
- * Missing in the others: IF, JSON, GROUP BY, CAST, arithmetic, collections, tuples as values,
- * counters, static columns, filtering by other columns than clustering ones, deletes of ranges,
- * logged batches of several partitions.
+ * Limits: what the grammar of Cassandra 5.0 has and this does not answers ERR_INVALID with
+ * "... is not there yet", at its place in the text; nothing is half understood.
+ *
+ *     missing whole      ALTER, types, indexes, views, functions, triggers, roles, DESCRIBE
+ *                        (parse.c knows them by their first words)
+ *     missing in others  IF, JSON, GROUP BY, CAST, arithmetic, collections, tuples as values,
+ *                        counters, static columns, filtering by other columns than clustering
+ *                        ones, deletes of ranges, logged batches of several partitions
  */
 // SPDX-License-Identifier: Apache-2.0
 #pragma once

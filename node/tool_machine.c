@@ -8,6 +8,7 @@
 #define _GNU_SOURCE
 #include "node/tool_machine.h"
 
+#include <arpa/inet.h>
 #include <dirent.h>
 #include <inttypes.h>
 #include <sched.h>
@@ -42,18 +43,26 @@ uint64_t machine_memory_bytes(void)
     return u64_min(memory, cgroup / 5 * 8);
 }
 
-/* The inode of the socket that listens on the port, or 0. */
-static uint64_t port_inode(int port)
+/* Does a socket at `held` keep `wanted` from being listened at?  A name is taken to match. */
+static bool address_is_held(unsigned held, const char *wanted)
+{
+    struct in_addr address;
+    return held == INADDR_ANY || inet_pton(AF_INET, wanted, &address) != 1 ||
+           address.s_addr == INADDR_ANY || address.s_addr == held;
+}
+
+/* The inode of the socket that listens there, or 0. */
+static uint64_t port_inode(const char *address, int port)
 {
     char line[512];
     uint64_t found = 0;
     FILE *file = fopen("/proc/net/tcp", "r");
     while (file && !found && fgets(line, sizeof line, file)) {
-        unsigned local = 0, state = 0;
+        unsigned held = 0, local = 0, state = 0;
         uint64_t inode = 0;
-        int n = sscanf(line, " %*d: %*8x:%x %*8x:%*x %x %*s %*s %*s %*s %*s %" SCNu64, &local,
+        int n = sscanf(line, " %*d: %8x:%x %*8x:%*x %x %*s %*s %*s %*s %*s %" SCNu64, &held, &local,
                        &state, &inode);
-        if (n == 3 && state == 0x0A && (int)local == port)
+        if (n == 4 && state == 0x0A && (int)local == port && address_is_held(held, address))
             found = inode;
     }
     if (file)
@@ -99,15 +108,15 @@ static int inode_owner(uint64_t inode)
 void machine_name_port_owner(const struct config *c, struct report *report)
 {
     const struct {
-        const char *setting;
+        const char *address;
         int port;
-    } all[] = { { "native_transport_port", c->native_transport_port },
-                { "storage_port", c->storage_port },
-                { "admin_port", c->admin_port } };
+    } all[] = { { c->rpc_address, c->native_transport_port },
+                { c->listen_address, c->storage_port },
+                { c->admin_address, c->admin_port } };
     for (size_t i = 0; i < array_count(all); i++) {
         char port[16];
         snprintf(port, sizeof port, ":%d", all[i].port);
-        uint64_t inode = strstr(report->text, port) ? port_inode(all[i].port) : 0;
+        uint64_t inode = strstr(report->text, port) ? port_inode(all[i].address, all[i].port) : 0;
         int pid = inode ? inode_owner(inode) : 0;
         size_t n = strlen(report->text);
         if (pid)

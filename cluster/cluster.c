@@ -125,14 +125,14 @@ static struct op_next cluster_begin(struct op *op)
     struct cluster *c = cluster_of(op);
     if (!is_first(c)) {
         c->board = c->options.first->board;
-        c->board->shards[io_self(c->io)] = c;
+        c->board->shards[io_self(c->io)].cluster = c;
         share_register(c, &c->wait, op);
         return op_wait(REGISTER);
     }
     int shards = io_shards(c->io);
     c->board = mem_zalloc(sizeof *c->board + (size_t)shards * sizeof c->board->shards[0]);
     c->board->shards_count = shards;
-    c->board->shards[0] = c;
+    c->board->shards[0].cluster = c;
     c->metadata = metadata_new();
     shares_start(c);
     journal_read(c->io, &c->wait, op, c->options.metadata_folder, record_read, c, &c->replay);
@@ -384,7 +384,7 @@ static struct op_next cluster_stop(struct op *op)
     if (!cluster_is_quiet(c))
         return op_wait(STOP);
     if (c->board)
-        c->board->shards[io_self(c->io)] = NULL;
+        c->board->shards[io_self(c->io)].cluster = NULL;
     c->wait = (struct io_req){ .err = OK };
     if (!is_first(c))
         share_leave(c, &c->wait, op);

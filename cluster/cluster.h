@@ -137,12 +137,17 @@ struct cluster_request {     /* someone else's request, owned by the cluster unt
 void cluster_answer(struct cluster_request *, enum err, struct bytes body);
 
 /* ---- the metadata log ---- */
-/* Appends a change as the entry at `epoch` (the proposer's epoch + 1).  Shard 0 only.  OK when
- * every member has it and has applied it; ERR_UNAVAILABLE (a member is down: nothing was sent; the
- * report says who), ERR_EXISTS (another change took that epoch: look again), ERR_TIMEOUT (unknown:
- * it may yet be decided). */
-void cluster_append(struct cluster *, struct io_req *, struct op *, uint64_t epoch,
-                    struct bytes change, uint64_t deadline_ns, struct report *failed);
+struct cluster_change {
+    uint64_t epoch;     /* where it shall stand: the proposer's epoch + 1 */
+    struct bytes bytes; /* copied */
+    uint64_t deadline_ns;
+};
+/* Appends a change as the entry at its epoch.  Shard 0 only.  OK when every live member has applied
+ * it; ERR_UNAVAILABLE (a member is down: nothing was sent; the report says who), ERR_EXISTS
+ * (another change took that epoch: look again), ERR_LIMIT (too large), ERR_TIMEOUT (unknown: it may
+ * yet be decided). */
+void cluster_append(struct cluster *, struct io_req *, struct op *, const struct cluster_change *,
+                    struct report *failed);
 /* Makes sure that this shard has at least that epoch, asking `node`; ERR_BEHIND when it cannot be
  * had within the deadline. */
 void cluster_catch_up(struct cluster *, struct io_req *, struct op *, uint64_t epoch, unsigned node,

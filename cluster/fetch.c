@@ -254,8 +254,8 @@ static struct op_next finisher_due(struct op *op)
     if (op->stop || !finisher_should(f))
         return op_goto(NAP);
     struct metadata *m = c->metadata;
-    uint64_t deadline_ns = io_now(c->io) + lagging_ns;
-    propose_start(c, &f->wait, op, m->last + 1, m->acceptor.value, deadline_ns, NULL);
+    struct cluster_change value = { m->last + 1, m->acceptor.value, io_now(c->io) + lagging_ns };
+    propose_start(c, &f->wait, op, &value, NULL);
     return op_wait(PROPOSED);
 }
 

@@ -41,9 +41,9 @@ void vote_start(struct cluster *, struct io_req *, struct op *, struct vote *);
  * ERR_BEHIND: not the next one. */
 void learn_start(struct cluster *, struct io_req *, struct op *, uint64_t epoch,
                  struct bytes value);
-/* Proposes; `deadline_ns` and report as cluster_append. */
-void propose_start(struct cluster *, struct io_req *, struct op *, uint64_t epoch,
-                   struct bytes value, uint64_t deadline_ns, struct report *);
+/* Proposes an entry's value; else as cluster_append. */
+void propose_start(struct cluster *, struct io_req *, struct op *,
+                   const struct cluster_change *value, struct report *);
 void finisher_start(struct cluster *);
 /* Fetches entries from `node` until `epoch` is applied on every shard; shard 0. */
 void fetch_start(struct cluster *, struct io_req *, struct op *, uint64_t epoch, unsigned node,

@@ -29,7 +29,9 @@
  * board on in their mail.  It belongs to shard 0's cluster, which closes last. */
 struct board {
     int shards_count;
-    struct cluster *shards[];
+    struct {
+        struct cluster *cluster; /* NULL: not open */
+    } shards[];
 };
 struct post {
     struct io_mail mail;

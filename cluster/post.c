@@ -12,7 +12,7 @@
 #include "cluster/internal.h"
 
 enum { POSTS_LOOK };
-static const uint64_t nap_ns = 100 * 1000;
+static const uint64_t nap_ns = 100000;
 
 static struct op_next posts_look(struct op *);
 static const struct op_state posts_states[] = {
@@ -24,7 +24,7 @@ static struct post *post_of(struct io_mail *mail) { return owner_of(mail, struct
 static void post_there(struct io *io, struct io_mail *mail)
 {
     struct post *p = post_of(mail);
-    struct cluster *at = p->board->shards[io_self(io)];
+    struct cluster *at = p->board->shards[io_self(io)].cluster;
     p->is_refused = !at;
     if (at)
         p->there(at, p);

@@ -345,18 +345,18 @@ static void proposer_release(struct op *op)
     mem_free(p);
 }
 
-void propose_start(struct cluster *c, struct io_req *req, struct op *op, uint64_t epoch,
-                   struct bytes value, uint64_t deadline_ns, struct report *report)
+void propose_start(struct cluster *c, struct io_req *req, struct op *op,
+                   const struct cluster_change *value, struct report *report)
 {
     struct proposer *p = mem_zalloc(sizeof *p);
-    ensure(is_first(c) && epoch > 0);
+    ensure(is_first(c) && value->epoch > 0 && value->bytes.size > 0);
     io_req_begin(req, op);
     p->c = c;
     p->req = req;
-    p->epoch = epoch;
-    p->deadline_ns = deadline_ns;
+    p->epoch = value->epoch;
+    p->deadline_ns = value->deadline_ns;
     p->report = report;
-    buf_put_bytes(&p->value, value);
+    buf_put_bytes(&p->value, value->bytes);
     list_init(&p->link);
     list_add(&c->proposals, &p->link);
     op_start(&p->op, io_ops(c->io), &c->op, proposer_states, proposer_release);
@@ -364,15 +364,16 @@ void propose_start(struct cluster *c, struct io_req *req, struct op *op, uint64_
         op_stop(&p->op, ERR_STOPPED);
 }
 
-void cluster_append(struct cluster *c, struct io_req *req, struct op *op, uint64_t epoch,
-                    struct bytes change, uint64_t deadline_ns, struct report *report)
+void cluster_append(struct cluster *c, struct io_req *req, struct op *op,
+                    const struct cluster_change *change, struct report *failed)
 {
     struct buf value = { 0 };
-    struct entry entry = { .kind = ENTRY_CHANGE, .payload = change };
-    ensure(change.size > 0);
+    struct entry entry = { .kind = ENTRY_CHANGE, .payload = change->bytes };
+    ensure(change->bytes.size > 0);
     entry.stamp[0] = io_random(c->io);
     entry.stamp[1] = io_random(c->io);
     entry_encode(&entry, &value);
-    propose_start(c, req, op, epoch, buf_bytes(&value), deadline_ns, report);
+    struct cluster_change stamped = { change->epoch, buf_bytes(&value), change->deadline_ns };
+    propose_start(c, req, op, &stamped, failed);
     buf_deinit(&value);
 }

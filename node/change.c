@@ -33,8 +33,9 @@ static struct op_next change_append(struct op *op)
 {
     struct change_op *c = change_of(op);
     struct io *io = c->shard->io;
-    cluster_append(c->shard->cluster, &c->append, op, c->call->epoch, c->call->change,
-                   io_now(io) + c->call->budget_ns, &c->call->failed);
+    struct cluster_change change = { c->call->epoch, c->call->change,
+                                     io_now(io) + c->call->budget_ns };
+    cluster_append(c->shard->cluster, &c->append, op, &change, &c->call->failed);
     return op_wait(APPENDED);
 }
 
@@ -65,8 +66,12 @@ static void change_home(struct io *io, struct io_mail *mail)
     if (call->err == ERR_UNAVAILABLE) {
         const struct ring *ring = cluster_ring(call->shard->cluster);
         call->outcome.required = (unsigned)ring->nodes_count;
-        for (unsigned n = 1; n <= ring->nodes_count; n++)
-            call->outcome.alive += cluster_is_up(call->shard->cluster, n);
+        for (unsigned n = 1; n <= ring->nodes_count; n++) {
+            bool is_up = cluster_is_up(call->shard->cluster, n);
+            call->outcome.alive += is_up;
+            if (!is_up && !call->outcome.missing)
+                call->outcome.missing = n;
+        }
     }
     io_req_end(&call->req, call->err);
 }

@@ -21,8 +21,9 @@ static inline struct op_next rig_append_begin(struct op *op)
     struct cluster *c = a->shard->cluster;
     if (a->epoch == 0)
         a->epoch = cluster_epoch(c) + 1;
-    cluster_append(c, &a->req, op, a->epoch, bytes_text(a->change),
-                   io_now(a->shard->io) + a->deadline_ns, &a->report);
+    struct cluster_change change = { a->epoch, bytes_text(a->change),
+                                     io_now(a->shard->io) + a->deadline_ns };
+    cluster_append(c, &a->req, op, &change, &a->report);
     return op_wait(1);
 }
 static inline struct op_next rig_append_end(struct op *op)

@@ -101,8 +101,8 @@ static struct rd_result *query_start(struct rd_session *s, struct bytes text, rd
     return r;
 }
 
-static struct rd_result *execute_start(struct rd_session *s, struct rd_statement *st,
-                                       rd_consistency level)
+static struct rd_result *bound_start(struct rd_session *s, struct rd_statement *st,
+                                     rd_consistency level)
 {
     struct rd_result *r = request_of(s, OPCODE_EXECUTE, level);
     r->statement = st;
@@ -286,12 +286,12 @@ rd_code rd_prepare(rd_session *s, const char *cql, rd_statement **out)
                            &(struct call){ .text = bytes_text(cql), .statement_out = out });
 }
 
-static rd_code execute_work(struct rd_session *s, struct call *call)
+static rd_code bound_work(struct rd_session *s, struct call *call)
 {
     if (call->statement->core != &s->core)
         return session_complain(s, RD_MISUSE, "the statement belongs to another session");
     face_look(s);
-    struct rd_result *r = execute_start(s, call->statement, call->consistency);
+    struct rd_result *r = bound_start(s, call->statement, call->consistency);
     session_await(s, r);
     return hand_out(s, r, call->result_out);
 }
@@ -303,8 +303,7 @@ rd_code rd_execute(rd_session *s, rd_statement *st, rd_consistency level, rd_res
     if (!st)
         return RD_MISUSE;
     return session_guarded(
-        s, execute_work,
-        &(struct call){ .statement = st, .consistency = level, .result_out = out });
+        s, bound_work, &(struct call){ .statement = st, .consistency = level, .result_out = out });
 }
 
 static rd_code send_work(struct rd_session *s, struct call *call)
@@ -312,7 +311,7 @@ static rd_code send_work(struct rd_session *s, struct call *call)
     if (call->statement->core != &s->core)
         return session_complain(s, RD_MISUSE, "the statement belongs to another session");
     face_look(s);
-    struct rd_result *r = execute_start(s, call->statement, call->consistency);
+    struct rd_result *r = bound_start(s, call->statement, call->consistency);
     r->is_tagged = true;
     r->tag = call->tag;
     core_advance(&s->core);

@@ -11,7 +11,6 @@
  * the nodes that a cluster tells of are numbers and are not resolved.
  */
 // SPDX-License-Identifier: Apache-2.0
-#define _POSIX_C_SOURCE 200809L
 #include "driver/face.h"
 
 #include <errno.h>
@@ -153,7 +152,22 @@ static void hang_up(struct link *l)
     l->socket->fd = -1;
 }
 
-/* Does what the states of links ask for, until they ask for nothing; true when they did. */
+/* Does what the state of a link asks for; false when it asks for nothing. */
+static bool settle_link(struct rd_session *s, struct link *l)
+{
+    if (l->state == LINK_SHUT) {
+        hang_up(l);
+        core_closed(&s->core, l);
+        return true;
+    }
+    if (l->state == LINK_DIAL) {
+        dial(s, l);
+        return true;
+    }
+    return false;
+}
+
+/* Until no link asks for anything; true when one did. */
 static bool settle(struct rd_session *s)
 {
     bool has_moved, has_ever = false;
@@ -161,16 +175,8 @@ static bool settle(struct rd_session *s)
         struct link_walk walk = { 0 };
         struct link *l;
         has_moved = false;
-        while ((l = link_next_of(&s->core, &walk))) {
-            bool is_shut = l->state == LINK_SHUT, is_dial = l->state == LINK_DIAL;
-            has_moved = has_moved || is_shut || is_dial;
-            if (is_shut) {
-                hang_up(l);
-                core_closed(&s->core, l);
-            } else if (is_dial) {
-                dial(s, l);
-            }
-        }
+        while ((l = link_next_of(&s->core, &walk)))
+            has_moved = settle_link(s, l) || has_moved;
         has_ever = has_ever || has_moved;
     } while (has_moved);
     return has_ever;

@@ -111,8 +111,8 @@ void answer_set_keyspace(struct buf *b, struct bytes keyspace)
 static bool is_global(const struct answer_metadata *m)
 {
     for (size_t i = 1; i < m->columns_count; i++)
-        if (strcmp(m->columns[i].keyspace, m->columns[0].keyspace) ||
-            strcmp(m->columns[i].table, m->columns[0].table))
+        if (strcmp(m->columns[i].keyspace, m->columns[0].keyspace) != 0 ||
+            strcmp(m->columns[i].table, m->columns[0].table) != 0)
             return false;
     return m->columns_count > 0;
 }

@@ -64,11 +64,11 @@ static void take_details(struct cursor *c, uint8_t version, struct answer_error 
     }
 }
 
-enum err answer_error_decode(struct cursor c, uint8_t version, struct answer_error *e)
+enum err answer_error_decode(struct cursor c, uint8_t version, struct answer_error *out)
 {
-    *e = (struct answer_error){ .code = (enum wire_error_code)cursor_be32(&c) };
-    e->message = wire_string(&c);
-    take_details(&c, version, e);
+    *out = (struct answer_error){ .code = (enum wire_error_code)cursor_be32(&c) };
+    out->message = wire_string(&c);
+    take_details(&c, version, out);
     return c.bad ? ERR_PROTOCOL : OK;
 }
 
@@ -225,18 +225,18 @@ enum err answer_result_decode(struct cursor c, uint8_t version, struct arena *ar
 
 /* ---- events ---- */
 
-enum err answer_event_decode(struct cursor c, struct answer_event *e)
+enum err answer_event_decode(struct cursor c, struct answer_event *out)
 {
-    *e = (struct answer_event){ .kind = wire_string(&c) };
-    e->change = wire_string(&c);
-    if (bytes_equal(e->kind, bytes_text("STATUS_CHANGE")) ||
-        bytes_equal(e->kind, bytes_text("TOPOLOGY_CHANGE"))) {
+    *out = (struct answer_event){ .kind = wire_string(&c) };
+    out->change = wire_string(&c);
+    if (bytes_equal(out->kind, bytes_text("STATUS_CHANGE")) ||
+        bytes_equal(out->kind, bytes_text("TOPOLOGY_CHANGE"))) {
         size_t size = cursor_u8(&c);
         c.bad |= size != 4 && size != 16;
-        e->ip = cursor_bytes(&c, size);
+        out->ip = cursor_bytes(&c, size);
         uint32_t port = cursor_be32(&c);
         c.bad |= port > UINT16_MAX;
-        e->port = (uint16_t)port;
+        out->port = (uint16_t)port;
     }
     return c.bad ? ERR_PROTOCOL : OK;
 }

@@ -13,7 +13,7 @@
 
 #include <strings.h>
 
-enum { VALUE_BYTES_MIN = 4, STRING_BYTES_MIN = 2, ENTRY_BYTES_MIN = 5 };
+enum { VALUE_BYTES_MIN = 4, STRING_BYTES_MIN = 2, PAIR_BYTES_MIN = 4, ENTRY_BYTES_MIN = 5 };
 
 static enum err body_end(const struct cursor *c, struct report *r, const char *what)
 {
@@ -182,7 +182,7 @@ enum err request_batch_decode(struct cursor c, uint8_t version, struct arena *ar
 enum err request_startup_decode(struct cursor c, struct arena *arena, struct request_startup *s,
                                 struct report *r)
 {
-    s->options_count = count_checked(&c, 2 * STRING_BYTES_MIN);
+    s->options_count = count_checked(&c, PAIR_BYTES_MIN);
     s->options = arena_alloc(arena, s->options_count * sizeof *s->options);
     for (size_t i = 0; i < s->options_count; i++) {
         s->options[i].key = wire_string(&c);

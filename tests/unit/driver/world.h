@@ -25,9 +25,8 @@ struct world {
 
 static inline void world_init(struct world *w, const rd_options *options)
 {
-    static const rd_options none = { 0 };
     *w = (struct world){ .piece = 1 << 20, .versions_max = WIRE_V5 };
-    core_init(&w->core, options ? options : &none, 1000);
+    core_init(&w->core, options ? options : &(rd_options){ 0 }, 1000);
     core_node(&w->core, "127.0.0.1", 9042);
 }
 
@@ -178,4 +177,29 @@ static inline struct rd_result *execute(struct world *w, struct rd_statement *st
     request_start(r);
     core_advance(&w->core);
     return r;
+}
+
+static inline struct node *node_at(struct world *w, size_t index)
+{
+    size_t i = 0;
+    while (node_index(w->core.nodes[i]) != index)
+        i++;
+    return w->core.nodes[i];
+}
+
+static inline void lose(struct world *w, size_t node, const char *why)
+{
+    struct report r;
+    (void)report_set(&r, ERR_CLOSED, "%s", why);
+    core_lost(&w->core, &node_at(w, node)->links[0], &r);
+}
+
+/* Keeps the streams of SELECTs instead of answering. */
+static inline bool hold_selects(struct world *w, struct mock *m, const struct wire_envelope *e)
+{
+    (void)m;
+    if (e->opcode != OPCODE_QUERY || !text_has(e->body, "SELECT v"))
+        return false;
+    w->streams[w->streams_count++] = e->stream;
+    return true;
 }

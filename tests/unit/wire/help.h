@@ -53,3 +53,31 @@ static inline void feed(struct wire_in *in, struct bytes bytes)
         bytes.data += n, bytes.size -= n;
     }
 }
+
+enum { BYTES_MAX = 1 << 20 };
+
+/* Verdicts in the tables below. */
+#define M WIRE_MORE
+#define E WIRE_ENVELOPE
+#define R WIRE_REFUSED
+#define B WIRE_BROKEN
+
+static inline enum wire_verdict next_of(struct wire_in *in, const char *hex,
+                                        struct wire_envelope *e, struct report *r)
+{
+    struct buf b = { 0 };
+    put_hex(&b, hex);
+    feed(in, buf_bytes(&b));
+    buf_deinit(&b);
+    return wire_in_next(in, e, r);
+}
+
+/* A server's input that has seen STARTUP and is framed. */
+static inline void framed_in(struct wire_in *in, bool is_lz4)
+{
+    struct wire_envelope e;
+    wire_in_init(in, true, BYTES_MAX);
+    ck_assert_int_eq(next_of(in, "05 00 0000 01 00000002 0000", &e, NULL), WIRE_ENVELOPE);
+    in->is_lz4 = is_lz4;
+    wire_in_framed(in);
+}

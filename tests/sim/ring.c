@@ -106,7 +106,7 @@ bool ring_serves(const struct sim_ring *r, int node)
 
 static const char *ring_left(struct sim_ring *r, int node)
 {
-    static char text[200];
+    static char text[500];
     const struct report *failed = &r->nodes[node].process.failed;
     unsigned handles = sim_open_handles(r->sim, node);
     uint64_t ops = sim_open_ops(r->sim, node), blocks = sim_open_blocks(r->sim, node);

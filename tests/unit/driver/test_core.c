@@ -1,7 +1,7 @@
 /* test_core.c - connecting, answers and prepared statements, against scripted servers without a
  * socket; test_loss.c goes on with what goes wrong, test_route.c with where statements go. */
 // SPDX-License-Identifier: Apache-2.0
-#include "world.h"
+#include "ask.h"
 
 /* ---- connecting ---- */
 

@@ -1,8 +1,8 @@
 /* test_loss.c - connections that die, servers that are silent or send garbage, keyspaces and events
  * that change what is known. */
 // SPDX-License-Identifier: Apache-2.0
+#include "ask.h"
 #include "base/prng.h"
-#include "world.h"
 
 /* ---- losses ---- */
 

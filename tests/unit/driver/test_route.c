@@ -1,6 +1,6 @@
 /* test_route.c - which node a statement goes to: tokens of the facts, the four routings. */
 // SPDX-License-Identifier: Apache-2.0
-#include "world.h"
+#include "ask.h"
 
 #include <stdlib.h>
 

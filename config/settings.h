@@ -23,98 +23,106 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#define CONFIG_SETTINGS(TITLE, SETTING)                                                            \
-    TITLE("The cluster")                                                                           \
-    SETTING(TEXT, cluster_name, "Rondo Cluster", "a name",                                         \
-            "The same on all nodes; it keeps nodes of different clusters apart.")                  \
-    SETTING(COUNT, num_tokens, "16", "1..1024",                                                    \
-            "How many ranges of the ring this node holds. Fixed once the cluster is born.")        \
-    SETTING(SEEDS, seed_provider, "127.0.0.1", "addresses, with :port where it is another",        \
-            "The nodes that are the members when the cluster is born, this one among them, and "   \
-            "where a node looks for the others later. The short form is: seeds: [address, "        \
-            "address].")                                                                           \
-    SETTING(TEXT, data_center, "datacenter1", "a name",                                            \
-            "Where this node stands; NetworkTopologyStrategy and LOCAL_QUORUM go by it.")          \
-    SETTING(TEXT, rack, "rack1", "a name", "Replicas are spread over racks where there are any.")  \
-    TITLE("Addresses")                                                                             \
-    SETTING(ADDRESS, listen_address, "127.0.0.1", "an IP address or a host name",                  \
-            "Where this node listens for other nodes.")                                            \
-    SETTING(ADDRESS, broadcast_address, "", "an IP address or a host name",                        \
-            "What other nodes are told to connect to; not set: listen_address.")                   \
-    SETTING(COUNT, storage_port, "7000", "1..65535", "The port between nodes.")                    \
-    SETTING(ADDRESS, rpc_address, "127.0.0.1", "an IP address or a host name",                     \
-            "Where this node listens for clients (CQL).")                                          \
-    SETTING(ADDRESS, broadcast_rpc_address, "", "an IP address or a host name",                    \
-            "What clients are told to connect to; not set: rpc_address.")                          \
-    SETTING(COUNT, native_transport_port, "9042", "1..65535", "The port for clients (CQL).")       \
-    SETTING(ADDRESS, admin_address, "127.0.0.1", "an IP address or a host name",                   \
-            "Where this node listens for administration (HTTP). Over TCP only reading is open; "   \
-            "everything is open on the socket in the data folder.")                                \
-    SETTING(COUNT, admin_port, "9180", "0..65535", "The port for administration; 0: no TCP.")      \
-    TITLE("Folders (relative ones count from the folder that rondod is started in)")               \
-    SETTING(TEXTS, data_file_directories, "./rondo-data/data", "folders",                          \
-            "Where tables are kept.")                                                              \
-    SETTING(TEXT, commitlog_directory, "./rondo-data/commitlog", "a folder",                       \
-            "Where the commit log is kept; a disk of its own helps.")                              \
-    SETTING(TEXT, hints_directory, "./rondo-data/hints", "a folder",                               \
-            "Where writes wait for replicas that missed them.")                                    \
-    TITLE("Commit log")                                                                            \
-    SETTING(CHOICE, commitlog_sync, "group", "group|batch|periodic",                               \
-            "When a write is acknowledged. group: once a sync that covers it has returned; writes " \
-            "that arrive while a sync runs share the next. batch: the same, each sync at once. "   \
-            "periodic: at once, and up to commitlog_sync_period of writes is lost if the machine " \
-            "fails.")                                                                              \
-    SETTING(NS, commitlog_sync_period, "10s", "1ms..1h",                                           \
-            "How often the log is synced when commitlog_sync is periodic.")                        \
-    SETTING(NS, commitlog_sync_group_window, "0ms", "0ms..10s",                                    \
-            "How long a sync waits for company when commitlog_sync is group; 0ms: one sync "       \
-            "follows another without a pause, and only company that came meanwhile is taken.")     \
-    SETTING(BYTES, commitlog_segment_size, "32MiB", "1MiB..1GiB",                                  \
-            "The size of a commit log file. A mutation may be half of it.")                        \
-    SETTING(BYTES, commitlog_total_space, "8GiB", "4MiB..1024GiB",                                 \
-            "Above this, the memtables that the oldest files are kept for are flushed.")           \
-    TITLE("Memory and cores")                                                                      \
-    SETTING(BYTES, memory_limit, "0MiB", "0MiB|64MiB..16384GiB",                                   \
-            "What this node may use in all; 0MiB: the smaller of 80% of the cgroup's limit and "   \
-            "half of the machine's memory.")                                                       \
-    SETTING(BYTES, memtable_heap_space, "0MiB", "0MiB|1MiB..16384GiB",                             \
-            "For rows that are not on disk yet; 0MiB: an eighth of memory_limit.")                 \
-    SETTING(BYTES, file_cache_size, "0MiB", "0MiB|1MiB..16384GiB",                                 \
-            "For blocks of files that are read often; 0MiB: an eighth of memory_limit.")           \
-    SETTING(COUNT, shards, "0", "0..256",                                                          \
-            "How many threads share the tokens of this node; 0: one per core.")                    \
-    TITLE("Time-outs")                                                                             \
-    SETTING(NS, read_request_timeout, "5s", "10ms..1h", "For reads of single partitions.")         \
-    SETTING(NS, range_request_timeout, "10s", "10ms..1h", "For reads of ranges and of all rows.")  \
-    SETTING(NS, write_request_timeout, "2s", "10ms..1h", "For writes.")                            \
-    SETTING(NS, truncate_request_timeout, "60s", "10ms..1h", "For TRUNCATE.")                      \
-    SETTING(NS, request_timeout, "10s", "10ms..1h", "For everything else.")                        \
-    SETTING(NS, peer_ping_timeout, "2s", "100ms..1m",                                              \
-            "A node that has not answered for this long counts as down.")                          \
-    TITLE("Client connections")                                                                    \
-    SETTING(BYTES, native_transport_max_frame_size, "16MiB", "4KiB..256MiB",                       \
-            "The largest request that is taken.")                                                  \
-    SETTING(COUNT, native_transport_max_concurrent_connections, "-1", "-1|1..1000000",             \
-            "How many clients may be connected; -1: no limit but memory.")                         \
-    SETTING(BYTES, native_transport_max_request_data_in_flight, "0MiB", "0MiB|64KiB..16384GiB",    \
-            "What all requests that are being worked on may take together; beyond it clients are " \
-            "told Overloaded. 0MiB: a share of memory_limit.")                                     \
-    SETTING(NS, native_transport_idle_timeout, "0ms", "0ms|1s..240h",                              \
-            "A client that says nothing for this long is disconnected; 0ms: never.")               \
-    SETTING(COUNT, consecutive_message_errors_threshold, "1", "0..1000",                           \
-            "After more bad messages in a row than this a connection is closed.")                  \
-    SETTING(CHOICE, scylla_sharding, "off", "off|on",                                              \
-            "Tells drivers that know Scylla's rule which shard owns a token.")                     \
-    TITLE("Tables")                                                                                \
-    SETTING(COMPACTION, default_compaction, "", "class_name and parameters",                       \
-            "For tables that are created without a compaction of their own; not set: "             \
-            "SizeTieredCompactionStrategy.")                                                       \
-    SETTING(CHOICE, storage_compatibility_mode, "CASSANDRA_4", "CASSANDRA_4|UPGRADING|NONE",       \
-            "CASSANDRA_4 writes files that every Cassandra from 4.0 opens (nb); NONE writes those " \
-            "of 5.0 (oa). UPGRADING is taken for CASSANDRA_4.")                                    \
-    TITLE("Log")                                                                                   \
-    SETTING(TEXT, log_file, "-", "a file, or - for standard error", "Where events are logged.")    \
-    SETTING(CHOICE, log_level, "info", "debug|info|warn|error", "The least that is logged.")       \
-    SETTING(BYTES, log_file_size, "20MiB", "64KiB..1024GiB",                                       \
-            "A log file that has grown to this is put aside as log_file.1, .2 and so on.")         \
+#define CONFIG_SETTINGS(TITLE, SETTING)                                                           \
+    TITLE("The cluster")                                                                          \
+    SETTING(TEXT, cluster_name, "Rondo Cluster", "a name",                                        \
+            "The same on all nodes; it keeps nodes of different clusters apart.")                 \
+    SETTING(COUNT, num_tokens, "16", "1..256",                                                    \
+            "How many ranges of the ring this node holds. Fixed once the cluster is born.")       \
+    SETTING(SEEDS, seed_provider, "127.0.0.1", "addresses, with :port where it is another",       \
+            "The nodes that are the members when the cluster is born, this one among them, and "  \
+            "where a node looks for the others later. The short form is: seeds: [address, "       \
+            "address].")                                                                          \
+    SETTING(TEXT, data_center, "datacenter1", "a name",                                           \
+            "Where this node stands; NetworkTopologyStrategy and LOCAL_QUORUM go by it.")         \
+    SETTING(TEXT, rack, "rack1", "a name", "Replicas are spread over racks where there are any.") \
+    TITLE("Addresses")                                                                            \
+    SETTING(ADDRESS, listen_address, "127.0.0.1", "an IP address or a host name",                 \
+            "Where this node listens for other nodes.")                                           \
+    SETTING(ADDRESS, broadcast_address, "", "an IP address or a host name",                       \
+            "What other nodes are told to connect to; not set: listen_address.")                  \
+    SETTING(COUNT, storage_port, "7000", "1..65535", "The port between nodes.")                   \
+    SETTING(ADDRESS, rpc_address, "127.0.0.1", "an IP address or a host name",                    \
+            "Where this node listens for clients (CQL).")                                         \
+    SETTING(ADDRESS, broadcast_rpc_address, "", "an IP address or a host name",                   \
+            "What clients are told to connect to; not set: rpc_address.")                         \
+    SETTING(COUNT, native_transport_port, "9042", "1..65535", "The port for clients (CQL).")      \
+    SETTING(ADDRESS, admin_address, "127.0.0.1", "an IP address or a host name",                  \
+            "Where this node listens for administration (HTTP). Over TCP only reading is open, "  \
+            "also when there are operations: they are for the socket in the data folder.")        \
+    SETTING(COUNT, admin_port, "9180", "0..65535", "The port for administration; 0: no TCP.")     \
+    TITLE("Folders (relative ones count from the folder that rondod is started in)")              \
+    SETTING(TEXTS, data_file_directories, "./rondo-data/data", "folders",                         \
+            "Where tables are kept once there are SSTables. Today: what the cluster has agreed "  \
+            "on, who this node is, the socket for administration. Only the first is used.")       \
+    SETTING(TEXT, commitlog_directory, "./rondo-data/commitlog", "a folder",                      \
+            "Where the commit log is kept; a disk of its own helps.")                             \
+    SETTING(TEXT, hints_directory, "./rondo-data/hints", "a folder",                              \
+            "Where writes wait for replicas that missed them. Empty: hints are not there yet.")   \
+    TITLE("Commit log")                                                                           \
+    SETTING(CHOICE, commitlog_sync, "group", "group|batch|periodic",                              \
+            "When a write is acknowledged. group: once a sync that covers it has returned; "      \
+            "writes that arrive while a sync runs share the next. batch: the same, each sync at " \
+            "once. periodic: at once, and up to commitlog_sync_period of writes is lost if the "  \
+            "machine fails.")                                                                     \
+    SETTING(NS, commitlog_sync_period, "10s", "1ms..1h",                                          \
+            "How often the log is synced when commitlog_sync is periodic.")                       \
+    SETTING(NS, commitlog_sync_group_window, "0ms", "0ms..10s",                                   \
+            "How long a sync waits for company when commitlog_sync is group. Not there yet: it "  \
+            "is taken for 0ms, that is, one sync follows another without a pause, and company "   \
+            "that came meanwhile is taken.")                                                      \
+    SETTING(BYTES, commitlog_segment_size, "32MiB", "1MiB..1GiB",                                 \
+            "The size of a commit log file. A mutation may be half of it.")                       \
+    SETTING(BYTES, commitlog_total_space, "8GiB", "4MiB..1024GiB",                                \
+            "What all files of the commit log may take together. Beyond it writes are answered "  \
+            "Overloaded: SSTables, to which rows would be flushed so that old files can go, are " \
+            "not there yet.")                                                                     \
+    TITLE("Memory and cores")                                                                     \
+    SETTING(BYTES, memory_limit, "0MiB", "0MiB|64MiB..16384GiB",                                  \
+            "What this node may use in all; 0MiB: the smaller of 80% of the cgroup's limit and "  \
+            "half of the machine's memory.")                                                      \
+    SETTING(BYTES, memtable_heap_space, "0MiB", "0MiB|1MiB..16384GiB",                            \
+            "For rows. Beyond it writes are answered Overloaded: SSTables, to which rows would "  \
+            "be flushed, are not there yet. 0MiB: an eighth of memory_limit.")                    \
+    SETTING(BYTES, file_cache_size, "0MiB", "0MiB|1MiB..16384GiB",                                \
+            "For blocks of files that are read often; 0MiB: an eighth of memory_limit. Set "      \
+            "aside and not used: SSTables are not there yet.")                                    \
+    SETTING(COUNT, shards, "0", "0..64",                                                          \
+            "How many threads share the tokens of this node; 0: one per core.")                   \
+    TITLE("Time-outs")                                                                            \
+    SETTING(NS, read_request_timeout, "5s", "10ms..1h", "For reads of single partitions.")        \
+    SETTING(NS, range_request_timeout, "10s", "10ms..1h", "For reads of ranges and of all rows.") \
+    SETTING(NS, write_request_timeout, "2s", "10ms..1h", "For writes.")                           \
+    SETTING(NS, truncate_request_timeout, "60s", "10ms..1h", "For TRUNCATE.")                     \
+    SETTING(NS, request_timeout, "10s", "10ms..1h", "For everything else.")                       \
+    SETTING(NS, peer_ping_timeout, "2s", "100ms..1m",                                             \
+            "A node that has not answered for this long counts as down.")                         \
+    TITLE("Client connections")                                                                   \
+    SETTING(BYTES, native_transport_max_frame_size, "16MiB", "4KiB..256MiB",                      \
+            "The largest request that is taken.")                                                 \
+    SETTING(COUNT, native_transport_max_concurrent_connections, "-1", "-1|1..1000000",            \
+            "How many clients may be connected; -1: no limit but memory.")                        \
+    SETTING(BYTES, native_transport_max_request_data_in_flight, "0MiB", "0MiB|64KiB..16384GiB",   \
+            "What all requests that are being worked on may take together; beyond it clients "    \
+            "are told Overloaded. 0MiB: a share of memory_limit.")                                \
+    SETTING(NS, native_transport_idle_timeout, "0ms", "0ms|1s..240h",                             \
+            "A client that says nothing for this long is disconnected; 0ms: never. Not there "    \
+            "yet: it is taken for 0ms.")                                                          \
+    SETTING(COUNT, consecutive_message_errors_threshold, "1", "0..1000",                          \
+            "After more bad messages in a row than this a connection is closed. Not there yet: "  \
+            "it is taken for 1.")                                                                 \
+    SETTING(CHOICE, scylla_sharding, "off", "off|on",                                             \
+            "Tells drivers that know Scylla's rule which shard owns a token.")                    \
+    TITLE("Tables")                                                                               \
+    SETTING(COMPACTION, default_compaction, "", "class_name and parameters",                      \
+            "For tables that are created without a compaction of their own; not set: "            \
+            "SizeTieredCompactionStrategy. Not there yet: SSTables and their compaction.")        \
+    SETTING(CHOICE, storage_compatibility_mode, "CASSANDRA_4", "CASSANDRA_4|UPGRADING|NONE",      \
+            "CASSANDRA_4 writes files that every Cassandra from 4.0 opens (nb); NONE writes "     \
+            "those of 5.0 (oa). UPGRADING is taken for CASSANDRA_4. Not there yet: SSTables.")    \
+    TITLE("Log")                                                                                  \
+    SETTING(TEXT, log_file, "-", "a file, or - for standard error", "Where events are logged.")   \
+    SETTING(CHOICE, log_level, "info", "debug|info|warn|error", "The least that is logged.")      \
+    SETTING(BYTES, log_file_size, "20MiB", "64KiB..1024GiB",                                      \
+            "A log file that has grown to this is put aside as log_file.1, .2 and so on.")        \
     SETTING(COUNT, log_file_count, "10", "1..1000", "How many log files are kept, all counted.")

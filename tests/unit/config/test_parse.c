@@ -15,15 +15,15 @@ struct wrong {
 
 static const struct wrong wrong[] = {
     /* numbers */
-    { "num_tokens: 0", "1:13: num_tokens: '0' is out of range; allowed: 1 to 1024" },
-    { "num_tokens: 1025", "1:13: num_tokens: '1025' is out of range; allowed: 1 to 1024" },
-    { "num_tokens: -16", "1:13: num_tokens: '-16' is out of range; allowed: 1 to 1024" },
+    { "num_tokens: 0", "1:13: num_tokens: '0' is out of range; allowed: 1 to 256" },
+    { "num_tokens: 257", "1:13: num_tokens: '257' is out of range; allowed: 1 to 256" },
+    { "num_tokens: -16", "1:13: num_tokens: '-16' is out of range; allowed: 1 to 256" },
     { "num_tokens: sixteen", "1:13: num_tokens: 'sixteen' is not a whole number; allowed: 1 to" },
-    { "num_tokens: 16.0", "1:13: num_tokens: '16.0' is not a whole number; allowed: 1 to 1024" },
-    { "num_tokens: 0x10", "1:13: num_tokens: '0x10' is not a whole number; allowed: 1 to 1024" },
-    { "num_tokens: ''", "1:13: num_tokens: '' is not a whole number; allowed: 1 to 1024" },
+    { "num_tokens: 16.0", "1:13: num_tokens: '16.0' is not a whole number; allowed: 1 to 256" },
+    { "num_tokens: 0x10", "1:13: num_tokens: '0x10' is not a whole number; allowed: 1 to 256" },
+    { "num_tokens: ''", "1:13: num_tokens: '' is not a whole number; allowed: 1 to 256" },
     { "num_tokens: -", "1:13: YAML: cannot be read: block sequence entries are not allowed" },
-    { "num_tokens: '-'", "1:13: num_tokens: '-' is not a whole number; allowed: 1 to 1024" },
+    { "num_tokens: '-'", "1:13: num_tokens: '-' is not a whole number; allowed: 1 to 256" },
     { "\n\nstorage_port:   70000", "3:17: storage_port: '70000' is out of range; allowed: 1 to 6" },
     { "storage_port: 99999999999999999999", "1:15: storage_port: '99999999999999999999' is too l" },
     { "native_transport_max_concurrent_connections: 0",

@@ -144,9 +144,9 @@ static struct op_next scan_fed(struct op *op)
     s->after = s->read.upto;
     bool is_full = s->out->rows_count >= s->args.read->rows_limit;
     if (is_full && s->after < s->args.read->upto) {
-        /* exactly full at the end of a stretch: go on before the first key of what follows */
+        /* exactly full at the end of a stretch: go on behind its last token */
         s->out->has_more = true;
-        s->out->last = (struct position){ .is_set = true, .token = s->after + 1 };
+        s->out->last = (struct position){ .is_set = true, .token = s->after };
         return scan_end(s, OK);
     }
     return op_goto(STRETCH);

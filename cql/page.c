@@ -51,7 +51,9 @@ enum err page_decode(const struct cql_plan *plan, struct bytes bytes, struct pag
     bool is_whole = !c.bad && cursor_left(&c) == 0 && !(flags & ~PAGE_HAS_POSITION);
     if (!is_known || !is_whole || !bytes_equal(hash, bytes_of(plan->id, PAGE_HASH_BYTES)))
         return ERR_INVALID;
-    bool is_place = !out->from.is_set || (out->from.key.size && out->from.key.size <= UINT16_MAX &&
-                                          key_token(out->from.key) == out->from.token);
+    const struct position *from = &out->from;
+    bool is_place = !from->row_key.size; /* behind all of a token, or no place at all */
+    if (from->key.size)
+        is_place = from->key.size <= UINT16_MAX && key_token(from->key) == from->token;
     return is_place && out->rows_left ? OK : ERR_INVALID;
 }

@@ -189,7 +189,7 @@ static enum err bind_page(struct cql_run *run, const struct cql_params *params)
     b->page = page;
     b->page.from.key = arena_copy(run->arena, page.from.key);
     b->page.from.row_key = arena_copy(run->arena, page.from.row_key);
-    if (page.from.is_set) {
+    if (page.from.key.size) {
         buf_put_bytes(&b->key, page.from.key);
         b->is_partition_known = true;
         b->eval.key = buf_bytes(&b->key);

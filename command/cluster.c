@@ -71,12 +71,12 @@ static void nodes_end(struct layout *l, uint64_t mask)
 
 /* ---- starting ---- */
 
-static bool node_spawn(struct layout_node *node, const char *program)
+static bool node_spawn(struct layout_node *node, char *program)
 {
     char config[LAYOUT_PATH_BYTES], console[LAYOUT_PATH_BYTES];
     layout_path(node, "rondo.yaml", config);
     layout_path(node, "console", console);
-    const char *const arguments[] = { program, "--config", config, NULL };
+    char *const arguments[] = { program, "--config", config, NULL };
     (void)unlink(console);
     if (process_spawn(arguments, console, &node->process))
         return layout_note_process(node);

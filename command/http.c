@@ -19,7 +19,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-enum { HTTP_BYTES_MAX = 16 << 20 };
+enum { HTTP_BYTES_MAX = 16 << 20, RECV_BYTES = 16384 };
 
 struct exchange {
     int fd;
@@ -114,40 +114,52 @@ static size_t head_size(const struct buf *got)
 }
 
 /* What Content-Length says; SIZE_MAX when it is not there. */
-static size_t body_size(const char *head)
+static size_t body_size(struct buf *got, size_t head_bytes)
 {
     static const char name[] = "\r\ncontent-length:";
+    char *head = (char *)got->data;
+    head[head_bytes - 1] = '\0'; /* the end of the blank line */
     for (const char *at = head; (at = strchr(at, '\r')); at++)
         if (strncasecmp(at, name, sizeof name - 1) == 0)
             return strtoull(at + sizeof name - 1, NULL, 10);
     return SIZE_MAX;
 }
 
-/* Receives until the answer is whole; *head is where the body begins. */
+/* Receives what there is, waiting for it; *is_ended when there will be no more. */
+static enum err some_receive(struct exchange *x, bool *is_ended)
+{
+    buf_grow(&x->got, RECV_BYTES);
+    ssize_t size = recv(x->fd, x->got.data + x->got.size, x->got.room - x->got.size, 0);
+    *is_ended = size == 0;
+    if (size >= 0) {
+        x->got.size += (size_t)size;
+        return OK;
+    }
+    if (errno != EAGAIN && errno != EINTR)
+        return ERR_CLOSED;
+    return socket_wait(x, POLLIN) ? OK : ERR_TIMEOUT;
+}
+
+/* Receives until the answer is whole; *head is where the body begins, *body its size. */
 static enum err all_receive(struct exchange *x, size_t *head, size_t *body)
 {
+    bool is_ended = false;
     *head = 0;
     *body = SIZE_MAX;
-    for (;;) {
-        if (*head == 0 && (*head = head_size(&x->got)) > 0) {
-            x->got.data[*head - 1] = '\0';
-            *body = body_size((const char *)x->got.data);
-        }
-        if (*head && x->got.size - *head >= *body)
-            return OK;
+    while (!is_ended) {
+        enum err err = some_receive(x, &is_ended);
+        if (err != OK)
+            return err;
         if (x->got.size > HTTP_BYTES_MAX)
             return ERR_PROTOCOL;
-        buf_grow(&x->got, 16 * 1024);
-        ssize_t size = recv(x->fd, x->got.data + x->got.size, x->got.room - x->got.size, 0);
-        if (size > 0)
-            x->got.size += (size_t)size;
-        else if (size == 0)
-            return *head && *body == SIZE_MAX ? OK : ERR_CLOSED;
-        else if (errno != EAGAIN && errno != EINTR)
-            return ERR_CLOSED;
-        else if (!socket_wait(x, POLLIN))
-            return ERR_TIMEOUT;
+        if (*head == 0)
+            *head = head_size(&x->got);
+        if (*head > 0 && *body == SIZE_MAX)
+            *body = body_size(&x->got, *head);
+        if (*head > 0 && x->got.size - *head >= *body)
+            return OK;
     }
+    return *head > 0 && *body == SIZE_MAX ? OK : ERR_CLOSED;
 }
 
 static enum err answer_take(struct exchange *x, struct arena *arena, struct http_answer *out)

@@ -58,9 +58,11 @@ static bool layout_folder(struct layout *l, const char *folder)
 static void node_begin(struct layout *l, unsigned number)
 {
     struct layout_node *node = &l->nodes[number - 1];
+    char folder[sizeof node->folder];
+    int size = snprintf(folder, sizeof folder, "%s/node%u", l->folder, number);
+    ensure(size > 0 && (size_t)size < sizeof folder);
     *node = (struct layout_node){ .number = number };
-    int size = snprintf(node->folder, sizeof node->folder, "%s/node%u", l->folder, number);
-    ensure(size > 0 && (size_t)size < sizeof node->folder);
+    memcpy(node->folder, folder, (size_t)size + 1);
 }
 
 /* ---- reading ---- */
@@ -99,7 +101,7 @@ static void pid_read(struct layout_node *node)
 static bool node_read(struct layout *l, unsigned number)
 {
     struct layout_node *node = &l->nodes[number - 1];
-    struct config config;
+    struct config config = { 0 };
     struct arena arena = { 0 };
     char path[LAYOUT_PATH_BYTES];
     layout_path(node, "rondo.yaml", path);

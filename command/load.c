@@ -141,7 +141,7 @@ static int load_file(struct load *l, const struct table_name *name, int fd)
 int load_run(const struct options *o)
 {
     static struct load load;
-    char reject_path[192];
+    static char reject_path[192];
     struct table_name name;
     bool is_stdin = strcmp(o->words[1], "-") == 0;
     if (!table_name_parse(o->words[0], &name)) {

@@ -76,7 +76,7 @@ bool process_wait_end(const struct process *p, unsigned timeout_ms)
 }
 
 /* In the child: becomes the program, or reports errno through the pipe. */
-static _Noreturn void child_run(const char *const *arguments, int output, int report)
+static _Noreturn void child_run(char *const *arguments, int output, int report)
 {
     int input = open("/dev/null", O_RDONLY);
     setsid();
@@ -85,7 +85,7 @@ static _Noreturn void child_run(const char *const *arguments, int output, int re
     signal(SIGTERM, SIG_DFL);
     if (input >= 0 && dup2(input, STDIN_FILENO) >= 0 && dup2(output, STDOUT_FILENO) >= 0 &&
         dup2(output, STDERR_FILENO) >= 0)
-        execv(arguments[0], (char *const *)(uintptr_t)arguments);
+        execv(arguments[0], arguments);
     int error = errno;
     ssize_t ignored = write(report, &error, sizeof error);
     (void)ignored;
@@ -103,7 +103,7 @@ static int child_error(int report)
     return size == (ssize_t)sizeof error ? error : 0;
 }
 
-static bool spawn_into(const char *const *arguments, int output, struct process *out)
+static bool spawn_into(char *const *arguments, int output, struct process *out)
 {
     int report[2];
     if (pipe2(report, O_CLOEXEC) != 0)
@@ -127,7 +127,7 @@ static bool spawn_into(const char *const *arguments, int output, struct process 
     return false;
 }
 
-bool process_spawn(const char *const *arguments, const char *output, struct process *out)
+bool process_spawn(char *const *arguments, const char *output, struct process *out)
 {
     int fd = open(output, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644);
     if (fd < 0)

@@ -23,6 +23,6 @@ bool process_wait_end(const struct process *, unsigned timeout_ms);
 /* Starts a program of its own session, its output appended to the file `output`, its input empty,
  * in the folder it is called from.  `arguments` end with NULL; the first is the program's path.
  * False, errno set, when it cannot be. */
-bool process_spawn(const char *const *arguments, const char *output, struct process *out);
+bool process_spawn(char *const *arguments, const char *output, struct process *out);
 /* The folder of this program, without a slash at the end. */
 bool process_own_folder(char *out, size_t room);

@@ -26,7 +26,7 @@ static void bar_draw(double share)
     char bar[BAR_WIDTH + 1];
     int filled = (int)(share * BAR_WIDTH);
     for (int i = 0; i < BAR_WIDTH; i++)
-        bar[i] = i < filled ? '=' : i == filled ? '>' : ' ';
+        bar[i] = (char)(i < filled ? '=' : i == filled ? '>' : ' ');
     bar[BAR_WIDTH] = '\0';
     fprintf(stderr, " [%s] %3.0f%%", bar, share * 100);
 }

@@ -178,6 +178,21 @@ def test_an_interrupted_load_answers_130_and_says_how_far_it_came(host):
     assert load.returncode == 130 and "rows loaded into k.t" in errors[-1]
 
 
+def test_a_cluster_that_stays_full_stops_the_load_with_its_reason():
+    with Ring(nodes=1, memtable_heap_space="1MiB") as ring:
+        host = ring.addresses[0]
+        rondo("query", "--host", host, "CREATE KEYSPACE k WITH replication = "
+              "{'class': 'SimpleStrategy', 'replication_factor': 1}")
+        rondo("query", "--host", host, "CREATE TABLE k.t (a int PRIMARY KEY, f text)")
+        rows = "a,f\n" + "".join(f"{n},{'x' * 1000}\n" for n in range(3000))
+        out, errors = rondo("load", "--host", host, "--json", "k.t", "-", input=rows, code=1)
+        said = json.loads(out)
+        assert 100 < said["loaded"] < 3000 and said["rejected"] == 0 and said["retried"] > 0
+        assert errors[-1].startswith("rondo: stopped at line ") and "memtable" in errors[-1]
+        count, _ = rondo("query", "--host", host, "--csv", "SELECT count(*) FROM k.t")
+        assert int(count.split()[1]) == said["loaded"]
+
+
 # ---- status, info ----
 
 def test_status_and_info(host, ring):

@@ -2,7 +2,13 @@
 if(TARGET llhttp AND EXISTS ${CMAKE_SOURCE_DIR}/node/main.c)
   target_link_libraries(node PUBLIC llhttp)
   add_executable(rondod node/main.c node/tool_machine.c)
+  set_source_files_properties(node/tool_machine.c PROPERTIES COMPILE_DEFINITIONS _GNU_SOURCE)
   target_link_libraries(rondod PRIVATE node world_uv fail_server)
+  # The daemon's allocator, where there is one; sanitizers bring their own.
+  find_package(mimalloc QUIET)
+  if(mimalloc_FOUND AND NOT SANITIZE)
+    target_link_libraries(rondod PRIVATE mimalloc)
+  endif()
 endif()
 
 # rondo has the driver inside, so a broken invariant comes back to a public call or to main.

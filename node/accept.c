@@ -9,7 +9,7 @@
 #include "node/session.h"
 
 enum { ACCEPT, TAKE, NAP };
-static const uint64_t nap_ns = 100 * 1000 * 1000;
+static const uint64_t nap_ns = 100000000;
 
 struct accept {
     struct op op;

@@ -15,7 +15,7 @@
 enum { ACCEPT, TOOK };
 enum { HEAR, COLLECT, TELL };
 enum { VISITS_MAX = 64, VISIT_BYTES = 4096 };
-static const uint64_t visit_ns_max = 10ull * 1000 * 1000 * 1000;
+static const uint64_t visit_ns_max = 10000000000, door_nap_ns = 100000000;
 
 struct admin {
     struct shard *shard;
@@ -175,7 +175,7 @@ static struct op_next door_took(struct op *op)
     if (d->socket) {
         visit_start(d);
     } else if (!op->stop && d->wait.err != OK) { /* too many open files: not again at once */
-        io_sleep(io, &d->wait, op, 100 * 1000 * 1000);
+        io_sleep(io, &d->wait, op, door_nap_ns);
         return op_wait(TOOK);
     }
     return op_goto(ACCEPT);

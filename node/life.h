@@ -55,8 +55,8 @@ static inline bool stage_running(const struct life *l) { return op_running(&l->s
 void stage_open_cluster(struct life *);
 
 /* ---- schema.c: the cluster's slots ---- */
-void schema_applied(void *shard, uint64_t epoch, struct bytes change);
-void schema_changed(void *shard, const struct ring *, unsigned node, bool is_up);
+void schema_applied(void *context, uint64_t epoch, struct bytes bytes);
+void schema_changed(void *context, const struct ring *, unsigned node, bool is_up);
 
 /* ---- accept.c: the CQL port, on shard 0 ---- */
 enum err accept_open(struct shard *, struct report *);

@@ -25,7 +25,7 @@ static void entry_remove(struct prepared *p, struct prepared_entry *e)
     map_remove(&p->by_id, entry_id(e));
     list_remove(&e->link);
     cql_plan_unref(&e->plan);
-    mem_free((void *)(uintptr_t)e->text.data);
+    mem_free(e->text_memory);
     mem_free(e->keyspace);
     mem_free(e);
 }
@@ -79,9 +79,9 @@ enum err prepared_put(struct prepared *p, const struct cql_context *context, str
     e = mem_zalloc(sizeof *e);
     memcpy(e->id, id, sizeof id);
     e->plan = plan;
-    uint8_t *copy = mem_alloc(text.size + 1);
-    memcpy(copy, text.data, text.size);
-    e->text = bytes_of(copy, text.size);
+    e->text_memory = mem_alloc(text.size + 1);
+    memcpy(e->text_memory, text.data, text.size);
+    e->text = bytes_of(e->text_memory, text.size);
     e->keyspace = keyspace ? text_copy(keyspace) : NULL;
     list_add(&p->recent, &e->link);
     map_put(&p->by_id, entry_id(e), e);

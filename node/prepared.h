@@ -12,6 +12,7 @@ struct prepared_entry {
     struct list link; /* most recently used last */
     uint8_t id[16];
     struct cql_plan *plan; /* one reference */
+    uint8_t *text_memory;  /* of text */
     struct bytes text;
     char *keyspace; /* in use when it was prepared, or NULL */
     uint64_t executions;

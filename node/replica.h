@@ -7,7 +7,7 @@
 
 struct replica_slot replica_slot(struct shard *);
 /* A request of another node (the cluster's slot). */
-void replica_request(void *shard, struct cluster_request *);
+void replica_request(void *context, struct cluster_request *);
 /* Takes up what came before the store was open. */
 void replica_unpark(struct shard *);
 /* Empties a table on every shard of this node. */

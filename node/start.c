@@ -34,6 +34,7 @@ enum {
 };
 enum { WAIT, WORK };
 enum { SPACE_BYTES_MIN = 256 << 20 };
+static const uint64_t hush_nap_ns = 1000000;
 
 static struct op_next lead_resolve(struct op *);
 static struct op_next lead_folders(struct op *);
@@ -92,6 +93,7 @@ void node_start(struct io *io, void *arg)
     list_init(&s->parked);
     list_init(&s->idle_requests);
     arena_init(&s->scratch, REQUEST_ARENA_BYTES);
+    slab_init(&s->slab);
     catalog_init(&s->catalog);
     system_tables_add(&s->catalog);
     prepared_init(&s->prepared, s->plan.prepared_bytes);
@@ -442,7 +444,7 @@ static struct op_next lead_hush(struct op *op)
     admin_stop(l->shard);
     if (!accept_idle(l->shard) || !admin_idle(l->shard)) {
         if (!l->nap.busy)
-            io_sleep(l->shard->io, &l->nap, op, 1000 * 1000);
+            io_sleep(l->shard->io, &l->nap, op, hush_nap_ns);
         return op_wait(HUSH);
     }
     if (l->nap.busy)
@@ -462,16 +464,19 @@ static struct op_next lead_quiet(struct op *op)
     return op_goto(CLOSE);
 }
 
-/* This shard's cluster is closed after the others': it carries their liveness and metadata. */
+/* This shard's cluster is closed after the others': it carries their liveness and metadata.  It may
+ * still be opening (l->wait): a close ends that. */
 static struct op_next lead_close(struct op *op)
 {
     struct life *l = life_of(op);
-    if (!lead_all_done(l) || l->wait.busy)
+    if (!lead_all_done(l))
         return op_wait(CLOSE);
     if (l->phase != PHASE_CLOSE) {
         stage_start(l, PHASE_CLOSE);
         return op_wait(CLOSE);
     }
+    if (l->wait.busy)
+        return op_wait(CLOSE);
     if (l->shard->log) {
         log_attach(l->shard->io, NULL);
         log_close(&l->shard->log, &l->wait, op);

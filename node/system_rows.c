@@ -216,7 +216,7 @@ void rows_read(struct system_rows *r, const struct read *read, struct read_sink 
         if (!read_wants_partition(read, row) || !read_wants_key(read, row->row.key) ||
             !read_is_behind(r, read, row))
             continue;
-        if (out->rows_count == read->rows_limit) {
+        if (last && out->rows_count >= read->rows_limit) {
             out->has_more = true;
             out->last = (struct position){ true, last->token, last->key, last->row.key };
             return;

@@ -5,7 +5,6 @@
  * named.
  */
 // SPDX-License-Identifier: Apache-2.0
-#define _GNU_SOURCE
 #include "node/tool_machine.h"
 
 #include <arpa/inet.h>

@@ -1,7 +1,15 @@
-/* driver.h - the facade of driver/ for Rondo's own programs: the same as the public header.
+/* driver.h - the facade of driver/: the same as the public header.
  *
- * Inside: core.h (connections and requests as pure state machines: bytes in, bytes out), ring.h
- * (tokens and replicas as the system tables tell), face.c (the blocking face over poll(2)).
+ *     calls.c, values.c   the public calls
+ *     face.c              sockets and poll(2) under them
+ *       core.c            the session without I/O: bytes in, bytes out, when to come again
+ *         topology.c      the ring as the system tables and events tell it
+ *         request.c       one statement from the call to its answer;  route.c where it goes
+ *         statement.c     what is prepared and bound;                 result.c what came back
+ *         link.c          one connection;                             ring.c tokens and replicas
+ *
+ * Limits: no passwords and no TLS yet; no speculative execution and no retries (see "Never twice"
+ * in rondo.h); 256 nodes; values of collections are bound as bytes.
  */
 // SPDX-License-Identifier: Apache-2.0
 #pragma once

@@ -5,18 +5,29 @@
  * several statements may be in flight at once (rd_send, rd_take).
  *
  *     rd_session *s;
- *     if (rd_connect(&(rd_options){ .hosts = "127.0.0.1" }, &s) != RD_OK) ...
  *     rd_result *r;
+ *     char error[400];
+ *     if (rd_connect(&(rd_options){ .hosts = "127.0.0.1" }, &s, error, sizeof error) != RD_OK)
+ *         return complain(error);
  *     if (rd_query(s, "SELECT release_version FROM system.local", RD_ONE, &r) == RD_OK)
  *         while (rd_next(r))
  *             printf("%s\n", rd_text(r, 0));
  *     rd_result_free(r);
  *     rd_close(s);
  *
- * Lifetimes.  A session owns its statements and its connections: rd_close ends them all; results
- * own themselves and may outlive nothing but their session.  Strings and bytes read from a result
- * last until the next rd_next on it or its end.  No call aborts the process: memory that cannot be
- * had, and even a broken invariant inside, is answered with RD_ERROR and closes the session.
+ * Lifetimes.  A session owns its statements and its connections: rd_close ends them all.  A result
+ * belongs to the caller until rd_result_free, which comes before rd_close.  Strings and bytes read
+ * from a result last until the next rd_next on it or its end.  No call aborts the process: memory
+ * that cannot be had, and even a broken invariant inside, is answered with RD_ERROR and closes the
+ * session.
+ *
+ * Never twice.  What was sent is not sent again when a connection is lost or an answer does not
+ * come: the caller knows whether its statement may be repeated.  Only what was certainly not sent,
+ * and what the server answers Unprepared, goes on to another attempt by itself.
+ *
+ * Schemas.  After a schema change of this session its ring is read anew before the call returns.
+ * There is no waiting for other nodes to agree: Rondo answers when all of them have; on other
+ * servers the caller waits.
  *
  * Errors.  Every call answers an rd_code; rd_error(session) then gives the sentence, complete with
  * what to do.  Codes of the server are the protocol's.
@@ -106,11 +117,14 @@ typedef struct rd_failure {
 } rd_failure;
 rd_failure rd_last_failure(const rd_session *);
 
-/* One statement, one answer.  *out is set with RD_OK and freed by rd_result_free; out may be NULL.
+/* One statement, one answer, from the node that the session reads its ring from (RD_RANDOM: from
+ * any), so that a schema change and what follows it meet on one node.  *out is set with RD_OK and
+ * freed by rd_result_free; out may be NULL.
  */
 rd_code rd_query(rd_session *, const char *cql, rd_consistency, rd_result **out);
 
-/* Prepared on first use on each node.  Owned by the session. */
+/* Prepared now on one node, and on each other node when it is first used there.  Owned by the
+ * session.  Every parameter is unset until it is bound; what is bound stays bound. */
 rd_code rd_prepare(rd_session *, const char *cql, rd_statement **out);
 size_t rd_parameters(const rd_statement *);
 /* Values are copied.  RD_MISUSE: no such position, or the type of the parameter is another one. */

@@ -59,7 +59,10 @@ static void put_class(struct buf *b, const struct type *t)
         return;
     }
     const char *native = native_class(t->kind);
-    buf_printf(b, CLASS_PREFIX "%s", native ? native : compound_class(t->kind));
+    const char *name = native ? native : compound_class(t->kind);
+    ensure(name);
+    buf_put_text(b, CLASS_PREFIX);
+    buf_put_text(b, name);
     if (native)
         return;
     buf_put_u8(b, '(');

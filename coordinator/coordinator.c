@@ -16,6 +16,7 @@ struct coordinator *coordinator_new(const struct coordinator_options *options)
     c->cluster = options->cluster;
     list_init(&c->busy);
     list_init(&c->idle_writes);
+    list_init(&c->idle_reads);
     list_init(&c->idle_asks);
     return c;
 }
@@ -25,6 +26,7 @@ void coordinator_free(struct coordinator **coordinator)
     struct coordinator *c = *coordinator;
     ensure(coordinator_idle(c));
     write_free_idle(c);
+    read_free_idle(c);
     ask_free_idle(c);
     mem_free(c);
     *coordinator = NULL;

@@ -7,8 +7,8 @@ struct coordinator {
     struct coordinator_options options;
     struct io *io;
     struct cluster *cluster;
-    struct list busy;                   /* struct task.link: everything under way */
-    struct list idle_writes, idle_asks; /* for reuse */
+    struct list busy;                               /* struct task.link: all that is under way */
+    struct list idle_writes, idle_reads, idle_asks; /* for reuse */
     uint64_t bytes_in_flight;
     bool is_stopping;
     struct coordinator_counts counts;
@@ -37,6 +37,7 @@ struct ask_args {
 void ask_start(struct coordinator *, struct io_req *, struct op *, const struct ask_args *,
                struct read_outcome *, struct coordinator_outcome *);
 void ask_free_idle(struct coordinator *);
+void read_free_idle(struct coordinator *);
 void write_free_idle(struct coordinator *);
 
 /* ---- read.c, scan.c ---- */

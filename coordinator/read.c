@@ -41,13 +41,24 @@ static void replicas_keep(struct replicas *replicas, unsigned mask)
     replicas->count = kept;
 }
 
+static struct reading *reading_take(struct coordinator *c)
+{
+    if (list_empty(&c->idle_reads))
+        return mem_zalloc(sizeof(struct reading));
+    struct reading *r = owner_of(c->idle_reads.next, struct reading, task.link);
+    list_remove(&r->task.link);
+    *r = (struct reading){ 0 };
+    return r;
+}
+
 void read_start(struct coordinator *c, struct io_req *req, struct op *op,
                 const struct coordinator_read *args, struct read_outcome *out,
                 struct coordinator_outcome *outcome)
 {
     const struct ring *ring = cluster_ring(c->cluster);
     unsigned self = cluster_self(c->cluster);
-    struct reading *r = mem_zalloc(sizeof *r);
+    struct reading *r = reading_take(c);
+    list_init(&r->task.link);
     r->args = *args;
     r->done = req;
     r->out = out;
@@ -97,5 +108,14 @@ static void reading_release(struct op *op)
 {
     struct reading *r = reading_of(op);
     task_end(&r->task);
-    mem_free(r);
+    list_add(&r->task.c->idle_reads, &r->task.link);
+}
+
+void read_free_idle(struct coordinator *c)
+{
+    list_each(l, &c->idle_reads)
+    {
+        list_remove(l);
+        mem_free(owner_of(l, struct reading, task.link));
+    }
 }

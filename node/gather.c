@@ -2,22 +2,22 @@
  *
  *     ask ──mail to each shard that has a part──> merge ──> ended
  *
- * Each shard writes its part into memory of its own making, which is freed here when the merged
- * answer has been written.  Parts of different shards have different rows; the same merge that
- * reconciles replicas interleaves them, and never goes beyond what every part covers.
+ * This shard writes its part into the caller's arena, every other one into memory of its own
+ * making, which is freed here when the merged answer has been written.  Parts of different shards
+ * have different rows; the same merge that reconciles replicas interleaves them, and never goes
+ * beyond what every part covers.
  */
 // SPDX-License-Identifier: Apache-2.0
 #include "node/gather.h"
-
-#include "base/mem.h"
 
 enum { ASK, MERGE };
 
 struct part {
     struct io_mail mail;
     struct gather *gather;
-    struct arena arena; /* of the outcome's position, there */
-    struct buf answer;  /* heap memory */
+    struct arena arena; /* there: of the outcome's position */
+    struct buf answer;  /* there: heap memory; here: in the caller's arena */
+    bool is_there;
     enum err err;
 };
 struct gather {
@@ -27,8 +27,8 @@ struct gather {
     const struct read *read;
     struct arena *arena;
     struct bytes *answer;
-    size_t parts_count, left;
-    struct part parts[NODE_SHARDS_MAX];
+    size_t parts_count, left; /* left: of those elsewhere */
+    struct part parts[];
 };
 
 static struct op_next gather_ask(struct op *);
@@ -42,11 +42,18 @@ static const struct op_state gather_states[] = {
 
 static struct gather *gather_of(struct op *op) { return owner_of(op, struct gather, op); }
 
+static size_t gather_bytes(size_t parts_count)
+{
+    return sizeof(struct gather) + parts_count * sizeof(struct part);
+}
+
 void gather_start(struct shard *s, struct io_req *req, struct op *op, const struct read *read,
                   struct arena *arena, struct bytes *answer)
 {
-    struct gather *g = mem_zalloc(sizeof *g);
+    size_t count = read->is_range ? (size_t)io_shards(s->io) : 1;
+    struct gather *g = shard_piece(s, gather_bytes(count));
     g->shard = s;
+    g->parts_count = count;
     g->done = req;
     g->read = read;
     g->arena = arena;
@@ -56,7 +63,7 @@ void gather_start(struct shard *s, struct io_req *req, struct op *op, const stru
 }
 
 /* One shard's part, read and encoded on that shard. */
-static void part_read(struct shard *s, struct part *p)
+static void part_read(struct shard *s, struct part *p, struct arena *arena)
 {
     struct result_writer writer;
     struct read_outcome outcome = { 0 };
@@ -65,14 +72,15 @@ static void part_read(struct shard *s, struct part *p)
         return;
     }
     result_begin(&writer, p->gather->read, &p->answer);
-    p->err = store_read(s->store, p->gather->read, &p->arena, &writer.sink, &outcome);
+    p->err = store_read(s->store, p->gather->read, arena, &writer.sink, &outcome);
     if (p->err == OK)
         result_end(&writer, &outcome);
 }
 
 static void part_there(struct io *io, struct io_mail *mail)
 {
-    part_read(shard_of(io), owner_of(mail, struct part, mail));
+    struct part *p = owner_of(mail, struct part, mail);
+    part_read(shard_of(io), p, &p->arena);
     io_post_home(io, mail);
 }
 
@@ -89,17 +97,14 @@ static struct op_next gather_ask(struct op *op)
 {
     struct gather *g = gather_of(op);
     struct io *io = g->shard->io;
-    int first = 0, count = io_shards(io);
-    ensure(count <= NODE_SHARDS_MAX);
-    if (!g->read->is_range) {
-        first = ring_shard(g->read->token, count);
-        count = 1;
-    }
-    for (int i = 0; i < count; i++) {
-        struct part *p = &g->parts[g->parts_count++];
+    int first = g->read->is_range ? 0 : ring_shard(g->read->token, io_shards(io));
+    for (int i = 0; i < (int)g->parts_count; i++) {
+        struct part *p = &g->parts[i];
         p->gather = g;
-        if (first + i == io_self(io)) {
-            part_read(g->shard, p);
+        p->is_there = first + i != io_self(io);
+        if (!p->is_there) {
+            p->answer = buf_in(g->arena);
+            part_read(g->shard, p, g->arena);
             continue;
         }
         p->mail = (struct io_mail){ .there = part_there, .home = part_home };
@@ -119,7 +124,7 @@ static enum err gather_answer(struct gather *g)
         answers[i] = buf_bytes(&g->parts[i].answer);
     }
     if (g->parts_count == 1) {
-        *g->answer = arena_copy(g->arena, answers[0]);
+        *g->answer = g->parts[0].is_there ? arena_copy(g->arena, answers[0]) : answers[0];
         return OK;
     }
     const struct table *table = catalog_table_by_id(&g->shard->catalog, &g->read->table);
@@ -155,5 +160,5 @@ static void gather_release(struct op *op)
         buf_deinit(&g->parts[i].answer);
         arena_deinit(&g->parts[i].arena);
     }
-    mem_free(g);
+    slab_release(&g->shard->slab, g, gather_bytes(g->parts_count));
 }

@@ -10,12 +10,17 @@
 #include "node/shard.h"
 
 enum { LOOK };
-static const uint64_t nap_ns = 50 * 1000;
+static const uint64_t nap_ns = 50000;
 
 static struct op_next outbox_look(struct op *);
 static const struct op_state outbox_states[] = {
     [LOOK] = { "look", outbox_look, TO(LOOK) },
 };
+
+void *shard_piece(struct shard *s, size_t size)
+{
+    return memset(slab_alloc(&s->slab, size), 0, size);
+}
 
 void shard_post(struct shard *s, int to, struct io_mail *mail)
 {

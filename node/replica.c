@@ -10,7 +10,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "node/replica.h"
 
-#include "base/mem.h"
 #include "node/gather.h"
 
 enum { APPLY, APPLIED };
@@ -83,9 +82,9 @@ static void hop_there(struct io *io, struct io_mail *mail)
 
 static void hop_home(struct io *io, struct io_mail *mail)
 {
+    struct shard *s = shard_of(io);
     struct hop *h = owner_of(mail, struct hop, mail);
     struct sum *sum = h->sum;
-    (void)io;
     if (!sum) {
         io_req_end(h->done, h->err);
     } else {
@@ -93,10 +92,10 @@ static void hop_home(struct io *io, struct io_mail *mail)
         sum->err = sum->err == OK ? h->err : sum->err;
         if (--sum->left == 0) {
             io_req_end(sum->done, sum->err);
-            mem_free(sum);
+            slab_release(&s->slab, sum, sizeof *sum);
         }
     }
-    mem_free(h);
+    slab_release(&s->slab, h, sizeof *h);
 }
 
 static void replica_apply(void *context, struct io_req *req, struct op *op, int64_t token,
@@ -109,7 +108,7 @@ static void replica_apply(void *context, struct io_req *req, struct op *op, int6
         store_apply(s->store, req, op, mutation);
         return;
     }
-    struct hop *h = mem_zalloc(sizeof *h);
+    struct hop *h = shard_piece(s, sizeof *h);
     h->kind = HOP_APPLY;
     h->mutation = mutation;
     h->done = req;
@@ -120,12 +119,12 @@ static void replica_apply(void *context, struct io_req *req, struct op *op, int6
 
 void replica_truncate(struct shard *s, struct io_req *req, struct op *op, const struct uuid *table)
 {
-    struct sum *sum = mem_zalloc(sizeof *sum);
+    struct sum *sum = shard_piece(s, sizeof *sum);
     sum->done = req;
     sum->left = (size_t)io_shards(s->io);
     io_req_begin(req, op);
     for (int i = 0; i < io_shards(s->io); i++) {
-        struct hop *h = mem_zalloc(sizeof *h);
+        struct hop *h = shard_piece(s, sizeof *h);
         h->kind = HOP_TRUNCATE;
         h->table = *table;
         h->sum = sum;

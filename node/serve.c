@@ -7,7 +7,6 @@
  * comes before the store is open is parked; replica_unpark takes it up.
  */
 // SPDX-License-Identifier: Apache-2.0
-#include "base/mem.h"
 #include "node/replica.h"
 
 enum { CATCH_UP, RUN, ANSWER };
@@ -95,7 +94,7 @@ static void serve_release(struct op *op)
     struct serve *v = serve_of(op);
     ensure(v->shard->served_count > 0);
     v->shard->served_count--;
-    mem_free(v);
+    slab_release(&v->shard->slab, v, sizeof *v);
 }
 
 /* A read of one partition of this shard's own: at once.  False when it needs an op. */
@@ -132,7 +131,7 @@ void replica_request(void *context, struct cluster_request *r)
     }
     if (serve_now(s, r))
         return;
-    struct serve *v = mem_zalloc(sizeof *v);
+    struct serve *v = shard_piece(s, sizeof *v);
     v->shard = s;
     v->request = r;
     v->slot = replica_slot(s);

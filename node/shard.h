@@ -5,6 +5,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 #include "base/histogram.h"
+#include "base/slab.h"
 #include "cluster/cluster.h"
 #include "coordinator/coordinator.h"
 #include "cql/cql.h"
@@ -43,9 +44,11 @@ struct shard {
     struct outbox outbox;
     unsigned served_count;  /* requests of other nodes under way here */
     uint64_t large_bytes;   /* reserved by frames above 1 MiB that are being read */
+    uint64_t request_bytes; /* held by requests of clients under way */
     int64_t last_timestamp; /* microseconds: the newest one given to a write */
     int64_t started_wall_us;
     struct arena scratch; /* of one inline request; reset after it */
+    struct slab slab;     /* of what lives as long as a hop, a gathering, a served request */
     struct shard_counts counts;
     struct life *life;
     struct admin *admin;   /* shard 0 */
@@ -53,6 +56,8 @@ struct shard {
     struct log *log;       /* shard 0's, attached by all */
 };
 
+/* A zeroed piece of the shard's slab, freed by slab_release with the same size. */
+void *shard_piece(struct shard *, size_t size);
 static inline struct shard *shard_of(struct io *io) { return io_context(io); }
 /* Posts a mail, now or when its way has room. */
 void shard_post(struct shard *, int to, struct io_mail *);

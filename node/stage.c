@@ -14,7 +14,7 @@
 #include "node/session.h"
 
 enum { BEGIN, JOIN, REPLAY, QUIET, CLOSE };
-static const uint64_t quiet_nap_ns = 2 * 1000 * 1000;
+static const uint64_t quiet_nap_ns = 2000000;
 
 static struct op_next stage_begin(struct op *);
 static struct op_next stage_join(struct op *);
@@ -194,6 +194,7 @@ static struct op_next stage_close(struct op *op)
     statement_free_idle(s);
     prepared_deinit(&s->prepared);
     arena_deinit(&s->scratch);
+    slab_deinit(&s->slab);
     catalog_deinit(&s->catalog);
     if (io_self(s->io) != 0)
         log_attach(s->io, NULL); /* shard 0 closes the log after the others have let go of it */

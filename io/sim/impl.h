@@ -103,7 +103,7 @@ struct sim_node {
     struct sim_disk disk;
     struct list files, sockets, listeners, given;
     unsigned handles, handles_left;
-    uint64_t blocks_count, ticket_last;
+    uint64_t blocks_count, blocks_taken, ticket_last;
     uint16_t port_last;
     struct way ways[SIM_SHARDS_MAX][SIM_SHARDS_MAX];
     struct sim_wait signal;

@@ -82,6 +82,7 @@ static void owner_taken(void *block)
         table_resize(&blocks, blocks.room ? 2 * blocks.room : 1024);
     table_put(&blocks, (struct block){ block, owner });
     owner->blocks_count++;
+    owner->blocks_taken++;
 }
 
 static void owner_freed(void *block)

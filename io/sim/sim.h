@@ -97,6 +97,7 @@ uint64_t sim_draw(struct sim *); /* a random number from the seed, for the test 
 struct io *sim_client(struct sim *, int index);
 /* What a node asked of its world, summed over its shards and runs. */
 struct io_counts sim_counts(const struct sim *, int node);
+uint64_t sim_heap_calls(const struct sim *, int node); /* the blocks it ever took from the heap */
 /* Leak checks: what a node has now, or had left when its last shard quit; 0 after a kill. */
 unsigned sim_open_handles(const struct sim *, int node); /* files, sockets, listeners */
 uint64_t sim_open_ops(const struct sim *, int node);

@@ -386,3 +386,8 @@ uint64_t sim_open_blocks(const struct sim *s, int node)
 {
     return s->nodes[node] ? s->nodes[node]->blocks_count : 0;
 }
+
+uint64_t sim_heap_calls(const struct sim *s, int node)
+{
+    return s->nodes[node] ? s->nodes[node]->blocks_taken : 0;
+}

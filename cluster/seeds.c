@@ -149,6 +149,8 @@ static struct op_next seeds_ask(struct op *op)
     struct seeds *s = seeds_of(op);
     struct cluster *c = s->c;
     struct buf body = { 0 };
+    if (op->stop) /* the lanes may be gone already */
+        return op_end(op, op->stop);
     s->round++;
     seeds_state(c, &body);
     for (size_t i = 0; i < s->count; i++) {
@@ -391,7 +393,7 @@ static void seeds_release(struct op *op)
     struct cluster *c = s->c;
     for (size_t i = 0; i < s->count; i++) {
         arena_deinit(&s->seeds[i].arena);
-        if (s->seeds[i].lane)
+        if (s->seeds[i].lane && !c->is_closing) /* closing has stopped them, and some are gone */
             op_stop(&s->seeds[i].lane->op, ERR_STOPPED);
     }
     c->seeds = NULL;

@@ -201,7 +201,8 @@ static bool lead_all_done(struct life *l)
 {
     if (stage_running(l) || l->away > 0)
         return false;
-    if (l->failed.err != OK && l->shard->process->failed.err == OK)
+    bool has_failed = l->failed.err != OK && l->failed.err != ERR_STOPPED;
+    if (has_failed && l->shard->process->failed.err == OK)
         l->shard->process->failed = l->failed;
     return true;
 }

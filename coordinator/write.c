@@ -174,13 +174,21 @@ static void write_look(struct write *w)
     }
 }
 
+/* All that have answered are overloaded: when the others are too, then nobody has it, and it may be
+ * said so. */
+static bool write_may_be_nowhere(const struct write *w)
+{
+    return w->refused && w->refused == w->overloaded && !w->acked && !w->broken &&
+           w->refused != w->sent;
+}
+
 static struct op_next write_gather(struct op *op)
 {
     struct write *w = write_of(op);
     write_look(w);
     bool is_reached = count(w->acked & w->counted) >= w->required;
     bool is_beyond = count(w->sent & ~w->failed & w->counted) < w->required;
-    if (is_reached || is_beyond || op->stop || !w->timer.busy)
+    if (is_reached || (is_beyond && !write_may_be_nowhere(w)) || op->stop || !w->timer.busy)
         return op_goto(ANSWER);
     return op_wait(GATHER);
 }

@@ -51,7 +51,7 @@ static struct op_next truncate_ask(struct op *op)
 {
     struct truncate *t = truncate_of(op);
     const struct ring *ring = cluster_ring(t->shard->cluster);
-    enum err err = truncate_all_up(t);
+    enum err err = op->stop ? op->stop : truncate_all_up(t);
     if (err != OK) {
         io_req_end(&t->call->req, err);
         return op_end(op, err);
@@ -73,6 +73,8 @@ static struct op_next truncate_gather(struct op *op)
 {
     struct truncate *t = truncate_of(op);
     enum err err = t->own.err;
+    for (size_t i = 0; op->stop && i < NODES_MAX; i++)
+        cluster_cancel(t->shard->cluster, &t->others[i]);
     if (op->waiting)
         return op_wait(GATHER);
     for (size_t i = 0; i < NODES_MAX; i++)
@@ -102,5 +104,5 @@ void truncate_start(struct shard *shard, struct truncate_call *call, struct op *
     t->deadline_ns = deadline_ns;
     *call = (struct truncate_call){ .shard = shard };
     io_req_begin(&call->req, op);
-    op_start(&t->op, io_ops(shard->io), NULL, truncate_states, truncate_release);
+    op_start(&t->op, io_ops(shard->io), op, truncate_states, truncate_release);
 }

@@ -11,6 +11,7 @@ struct batch {
     struct session *session;
     struct arena *arena;
     struct request_batch request;
+    char keyspace[NAME_BYTES_MAX + 1];
     struct cql_params params;
     struct list partitions; /* in the order of their first statement */
     struct map by_key;
@@ -100,7 +101,7 @@ static enum err batch_plan(struct batch *b, const struct batch_entry *e, struct 
         return OK;
     }
     struct cql_context context = { .catalog = &shard->catalog,
-                                   .keyspace = session_keyspace(b->session) };
+                                   .keyspace = b->keyspace[0] ? b->keyspace : NULL };
     return cql_prepare(&context, e->text_or_id, out, &f->report);
 }
 
@@ -147,6 +148,8 @@ enum err batch_bind(struct session *s, const struct wire_envelope *e, struct are
     enum err err = wire_prefix(e, &body, NULL, NULL);
     if (err == OK)
         err = request_batch_decode(body, session_out(s)->version, arena, &b.request, &f->report);
+    if (err == OK)
+        err = session_keyspace_of(s, b.request.params.keyspace, b.keyspace, &f->report);
     if (err != OK)
         return err;
     const struct query_params *q = &b.request.params;

@@ -32,15 +32,18 @@ static void statement_params(struct shard *shard, struct statement *st)
     st->level = (enum level)q->consistency;
 }
 
-static void statement_use(struct session *s, struct statement *st)
+enum err session_keyspace_of(const struct session *s, struct bytes given,
+                             char out[NAME_BYTES_MAX + 1], struct report *report)
 {
-    struct bytes given = st->wire.keyspace;
-    if ((st->wire.flags & PARAM_KEYSPACE) && given.size && given.size <= NAME_BYTES_MAX) {
-        memcpy(st->keyspace, given.data, given.size);
-        st->keyspace[given.size] = 0;
-    } else {
-        memcpy(st->keyspace, s->keyspace, sizeof st->keyspace);
+    if (given.size > NAME_BYTES_MAX)
+        return report_set(report, ERR_INVALID, "the keyspace's name is longer than %d bytes",
+                          NAME_BYTES_MAX);
+    memcpy(out, s->keyspace, NAME_BYTES_MAX + 1);
+    if (given.size) {
+        memcpy(out, given.data, given.size);
+        out[given.size] = 0;
     }
+    return OK;
 }
 
 static enum err statement_open_query(struct session *s, struct cursor body, struct arena *arena,
@@ -52,7 +55,9 @@ static enum err statement_open_query(struct session *s, struct cursor body, stru
     if (err != OK)
         return err;
     st->wire = q.params;
-    statement_use(s, st);
+    err = session_keyspace_of(s, st->wire.keyspace, st->keyspace, &f->report);
+    if (err != OK)
+        return err;
     struct cql_context context = { .catalog = &s->shard->catalog,
                                    .keyspace = st->keyspace[0] ? st->keyspace : NULL };
     return cql_prepare(&context, q.text, &st->plan, &f->report);
@@ -134,16 +139,14 @@ enum err statement_read_now(struct shard *shard, const struct statement *st,
     return r.keyspace ? coordinator_read_now(shard->coordinator, &r, out) : ERR_NOT_FOUND;
 }
 
-uint64_t statement_deadline(struct shard *shard, const struct statement *st)
+uint64_t statement_timeout_ns(const struct shard *shard, enum cql_kind kind, bool is_range)
 {
     const struct config *c = shard->config;
-    enum cql_kind kind = cql_plan_kind(st->plan);
-    uint64_t timeout_ns = c->write_request_timeout_ns;
     if (kind == CQL_SELECT)
-        timeout_ns = u64_max(c->read_request_timeout_ns, c->range_request_timeout_ns);
-    else if (kind == CQL_CHANGE)
-        timeout_ns = c->request_timeout_ns;
-    else if (kind == CQL_TRUNCATE)
-        timeout_ns = c->truncate_request_timeout_ns;
-    return io_now(shard->io) + timeout_ns;
+        return is_range ? c->range_request_timeout_ns : c->read_request_timeout_ns;
+    if (kind == CQL_TRUNCATE)
+        return c->truncate_request_timeout_ns;
+    if (kind == CQL_MUTATE || kind == CQL_BATCH)
+        return c->write_request_timeout_ns;
+    return c->request_timeout_ns;
 }

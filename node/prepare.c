@@ -23,6 +23,7 @@ struct prepare {
     struct bytes text;
     char keyspace[NAME_BYTES_MAX + 1];
     struct buf body; /* the answer */
+    uint64_t held_bytes;
     size_t left;
     struct copy *copies;
 };
@@ -55,14 +56,9 @@ static struct prepared_entry *prepare_here(struct session *s, const struct wire_
     enum err err = wire_prefix(e, &body, NULL, NULL);
     if (err == OK)
         err = request_prepare_decode(body, session_out(s)->version, request, &f.report);
-    if (err == OK && request->keyspace.size > NAME_BYTES_MAX)
-        err = report_set(&f.report, ERR_INVALID, "the keyspace's name is too long");
+    if (err == OK)
+        err = session_keyspace_of(s, request->keyspace, keyspace, &f.report);
     if (err == OK) {
-        memcpy(keyspace, s->keyspace, NAME_BYTES_MAX + 1);
-        if (request->keyspace.size) {
-            memcpy(keyspace, request->keyspace.data, request->keyspace.size);
-            keyspace[request->keyspace.size] = 0;
-        }
         struct cql_context context = { .catalog = &s->shard->catalog,
                                        .keyspace = keyspace[0] ? keyspace : NULL };
         err = prepared_put(&s->shard->prepared, &context, request->text, &entry, &f.report);
@@ -87,8 +83,12 @@ void prepare_start(struct session *s, const struct wire_envelope *e)
         wire_end(session_out(s));
         return;
     }
+    uint64_t bytes = sizeof(struct prepare) + REQUEST_ARENA_BYTES + request.text.size;
+    if (!session_hold(s, e->stream, bytes))
+        return;
     struct prepare *p = mem_zalloc(sizeof *p);
     p->session = s;
+    p->held_bytes = bytes;
     p->stream = e->stream;
     p->text = arena_copy(&p->arena, request.text);
     memcpy(p->keyspace, keyspace, sizeof p->keyspace);
@@ -153,6 +153,7 @@ static struct op_next prepare_done(struct op *op)
 static void prepare_release(struct op *op)
 {
     struct prepare *p = prepare_of(op);
+    session_keep(p->session, p->held_bytes, 0);
     arena_deinit(&p->arena);
     mem_free(p);
 }

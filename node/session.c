@@ -42,6 +42,7 @@ void session_start(struct shard *shard, struct io_socket *taken)
     io_peer(shard->io, taken, &s->peer);
     uint32_t bytes_max = (uint32_t)shard->config->native_transport_max_frame_size_bytes;
     wire_in_init(&s->in, true, bytes_max);
+    s->in.errors_max = (unsigned)shard->config->consecutive_message_errors_threshold;
     wire_out_init(&s->out[0], true, WIRE_V5);
     wire_out_init(&s->out[1], true, WIRE_V5);
     list_add(&shard->sessions, &s->link);
@@ -55,6 +56,7 @@ void session_start(struct shard *shard, struct io_socket *taken)
 
 void session_answer_body(struct session *s, int16_t stream, enum opcode opcode, struct bytes body)
 {
+    s->answer_bytes = u64_max(body.size, s->answer_bytes - s->answer_bytes / 8);
     struct buf *out = wire_begin(session_out(s), 0, stream, opcode);
     buf_put_bytes(out, body);
     wire_end(session_out(s));
@@ -90,15 +92,27 @@ void session_answer_report(struct session *s, int16_t stream, const struct repor
 
 /* ---- taking ---- */
 
-static size_t session_unsent(const struct session *s)
+/* What is unsent may take an even share of what connections may. */
+static uint64_t session_out_max(const struct session *s)
 {
-    return s->out[0].raw.size + s->out[1].raw.size;
+    const struct shard *shard = s->shard;
+    uint64_t share = shard->plan.connections_bytes / u64_max(1, shard->counts.connections);
+    return u64_max(SESSION_OUT_BYTES_MIN, u64_min(share, SESSION_OUT_BYTES_MAX));
 }
 
+bool session_is_full(const struct session *s)
+{
+    return s->out[0].raw.size + s->out[1].raw.size >= session_out_max(s);
+}
+
+/* Several may wait, as long as what they hold, and their answers if they are like those before,
+ * stays within this connection's part. */
 static bool session_may_take(const struct session *s)
 {
+    bool is_modest = s->held_bytes < s->shard->plan.requests_bytes / 2 &&
+                     s->in_flight * s->answer_bytes < session_out_max(s);
     return !s->is_closing && !s->is_switching && s->in_flight < SESSION_IN_FLIGHT_MAX &&
-           session_unsent(s) < SESSION_OUT_BYTES_MAX;
+           (is_modest || s->in_flight == 0) && !session_is_full(s);
 }
 
 /* Answers in the version that the client speaks; before it is known, in the newest. */
@@ -141,6 +155,45 @@ static void session_take(struct session *s)
     }
 }
 
+/* ---- memory ---- */
+
+bool session_has_room(const struct session *s, uint64_t held, uint64_t wanted)
+{
+    const struct shard *shard = s->shard;
+    ensure(shard->request_bytes >= held && shard->large_bytes >= s->large_bytes);
+    uint64_t others = shard->request_bytes - held;
+    uint64_t frames = shard->large_bytes - s->large_bytes; /* ours is what the request came in */
+    return others == 0 || others + frames + wanted <= shard->plan.requests_bytes;
+}
+
+void session_keep(struct session *s, uint64_t held, uint64_t kept)
+{
+    ensure(s->held_bytes >= held && s->shard->request_bytes >= held);
+    s->held_bytes += kept - held;
+    s->shard->request_bytes += kept - held;
+}
+
+void session_word_full(struct report *report)
+{
+    snprintf(report->text, sizeof report->text,
+             "too much is being worked on already: ask for less at once, or raise "
+             "native_transport_max_request_data_in_flight");
+}
+
+bool session_hold(struct session *s, int16_t stream, uint64_t bytes)
+{
+    struct report report = { .err = ERR_OVERLOADED };
+    bool has_room = session_has_room(s, 0, bytes);
+    if (has_room) {
+        session_keep(s, 0, bytes);
+    } else {
+        session_word_full(&report);
+        session_answer_report(s, stream, &report);
+        s->shard->counts.overloaded++;
+    }
+    return has_room;
+}
+
 /* A frame above 1 MiB reserves its length before its body is read. */
 static bool session_reserve(struct session *s)
 {
@@ -148,9 +201,8 @@ static bool session_reserve(struct session *s)
     uint64_t wanted = announced > SESSION_LARGE_BYTES ? announced : 0;
     struct shard *shard = s->shard;
     ensure(shard->large_bytes >= s->large_bytes);
-    shard->large_bytes -= s->large_bytes;
-    s->large_bytes = 0;
-    if (shard->large_bytes + wanted > shard->plan.requests_bytes && wanted) {
+    uint64_t others = shard->large_bytes - s->large_bytes + shard->request_bytes;
+    if (wanted > s->large_bytes && others + wanted > shard->plan.requests_bytes) {
         struct report report = { .err = ERR_OVERLOADED };
         snprintf(report.text, sizeof report.text,
                  "a frame of %llu bytes does not fit into what is left for requests in flight",
@@ -159,7 +211,7 @@ static bool session_reserve(struct session *s)
         shard->counts.overloaded++;
         return false;
     }
-    shard->large_bytes += wanted;
+    shard->large_bytes += wanted - s->large_bytes;
     s->large_bytes = wanted;
     return true;
 }
@@ -174,6 +226,7 @@ static void session_flush(struct session *s)
     if (bytes.size) {
         io_send(io, &s->send, &s->op, s->socket, bytes.data, bytes.size);
         s->writing = 1 - s->writing;
+        s->heard_ns = io_now(io);
     }
     if (s->is_switching) { /* what is being sent was not framed; all that follows is */
         s->is_switching = false;
@@ -204,8 +257,42 @@ static bool session_received(struct session *s)
     bool is_good = s->recv.err == OK && s->recv.size > 0;
     if (is_good)
         wire_in_fed(&s->in, s->recv.size);
+    s->heard_ns = io_now(s->shard->io);
     s->recv.op = NULL; /* noted */
     return is_good;
+}
+
+/* Has it been without a word for longer than native_transport_idle_timeout? */
+static bool session_is_idle(struct session *s)
+{
+    uint64_t limit_ns = s->shard->config->native_transport_idle_timeout_ns;
+    return s->is_watched && !s->patience.busy && s->in_flight == 0 && !s->send.busy &&
+           io_now(s->shard->io) - s->heard_ns >= limit_ns;
+}
+
+/* The timer is for STARTUP first, and then, where it is limited, for the next word. */
+static void session_watch(struct session *s)
+{
+    struct io *io = s->shard->io;
+    uint64_t limit_ns = s->shard->config->native_transport_idle_timeout_ns;
+    if (!s->is_started || (s->patience.busy && s->is_watched))
+        return;
+    if (s->patience.busy) {
+        io_cancel(io, &s->patience);
+    } else if (limit_ns) {
+        uint64_t quiet_ns = io_now(io) - s->heard_ns;
+        s->is_watched = true;
+        io_sleep(io, &s->patience, &s->op, quiet_ns < limit_ns ? limit_ns - quiet_ns : limit_ns);
+    }
+}
+
+/* Answers that found the output full may be written now. */
+static void session_make_room(struct session *s)
+{
+    if (!s->is_awaited || session_is_full(s))
+        return;
+    s->is_awaited = false;
+    list_each(l, &s->op.children) op_wake(owner_of(l, struct op, sibling));
 }
 
 static bool session_is_over(struct session *s)
@@ -214,7 +301,7 @@ static bool session_is_over(struct session *s)
     bool is_broken = !s->send.busy && s->send.err != OK;
     bool is_flushed =
         s->is_closing && !s->send.busy && s->in_flight == 0 && session_out(s)->raw.size == 0;
-    return s->op.stop || is_late || is_broken || is_flushed;
+    return s->op.stop || is_late || is_broken || is_flushed || session_is_idle(s);
 }
 
 static struct op_next session_turn(struct op *op)
@@ -224,8 +311,8 @@ static struct op_next session_turn(struct op *op)
         return op_goto(DRAIN);
     session_take(s);
     session_flush(s);
-    if (s->is_started && s->patience.busy)
-        io_cancel(s->shard->io, &s->patience);
+    session_make_room(s);
+    session_watch(s);
     session_take(s); /* after a switch there may be more already */
     session_flush(s);
     session_receive(s);
@@ -247,7 +334,7 @@ static struct op_next session_drain(struct op *op)
 static void session_release(struct op *op)
 {
     struct session *s = session_of(op);
-    ensure(s->in_flight == 0 && !s->socket);
+    ensure(s->in_flight == 0 && s->held_bytes == 0 && !s->socket);
     s->shard->large_bytes -= s->large_bytes;
     s->shard->counts.connections--;
     list_remove(&s->link);

@@ -7,9 +7,10 @@
 #include "node/shard.h"
 
 enum {
-    SESSION_IN_FLIGHT_MAX = 1024,    /* requests of one connection that wait */
-    SESSION_OUT_BYTES_MAX = 4 << 20, /* unsent answers past which nothing more is taken */
-    SESSION_LARGE_BYTES = 1 << 20,   /* a frame above it is reserved before it is read */
+    SESSION_IN_FLIGHT_MAX = 1024,     /* requests of one connection that wait */
+    SESSION_OUT_BYTES_MAX = 4 << 20,  /* unsent answers past which nothing more is taken */
+    SESSION_OUT_BYTES_MIN = 64 << 10, /* the same with very many connections */
+    SESSION_LARGE_BYTES = 1 << 20,    /* a frame above it is reserved before it is read */
     REQUEST_ARENA_BYTES = 16 << 10,
 };
 
@@ -19,15 +20,20 @@ struct session {
     struct list link;
     struct io_socket *socket;
     struct io_addr peer;
-    struct io_req recv, send, patience; /* patience: time left until STARTUP must have come */
+    struct io_req recv, send, patience; /* patience: for STARTUP; then for the next word */
     struct wire_in in;
     struct wire_out out[2]; /* one is written to while the other is being sent */
     unsigned writing;       /* which of them */
     uint64_t large_bytes;   /* reserved in shard->large_bytes */
+    uint64_t held_bytes;    /* its part of shard->request_bytes */
+    uint64_t heard_ns;      /* when something last came or went */
+    size_t answer_bytes;    /* what an answer takes here of late */
     unsigned in_flight;     /* requests that wait */
     bool is_started;        /* STARTUP has been answered */
     bool is_switching;      /* the next thing is to send, then frames begin (v5) */
     bool is_closing;        /* nothing more is taken; close when all is sent */
+    bool is_watched;        /* patience runs for the next word */
+    bool is_awaited;        /* an answer waits for room in the output */
     bool wants_topology, wants_status, wants_schema;
     char keyspace[NAME_BYTES_MAX + 1];
     char driver_name[64], driver_version[64];
@@ -38,10 +44,20 @@ struct session {
 void session_start(struct shard *, struct io_socket *taken);
 /* The answers that are being written now. */
 static inline struct wire_out *session_out(struct session *s) { return &s->out[s->writing]; }
-static inline const char *session_keyspace(const struct session *s)
-{
-    return s->keyspace[0] ? s->keyspace : NULL;
-}
+/* The keyspace that a request names (v5), or the one in use when it names none: "" is none.
+ * ERR_INVALID: too long. */
+enum err session_keyspace_of(const struct session *, struct bytes given,
+                             char out[NAME_BYTES_MAX + 1], struct report *);
+
+/* ---- memory: what requests under way take, within shard->plan.requests_bytes ---- */
+/* Holds so many bytes for a request; false when there is no room: the client was told. */
+bool session_hold(struct session *, int16_t stream, uint64_t bytes);
+/* Is there room for a request to go from these bytes to those?  One alone always has. */
+bool session_has_room(const struct session *, uint64_t held, uint64_t wanted);
+void session_keep(struct session *, uint64_t held, uint64_t kept); /* goes from these to those */
+void session_word_full(struct report *);
+/* Is more unsent than the client may leave unread? */
+bool session_is_full(const struct session *);
 
 /* ---- answers ---- */
 void session_answer_report(struct session *, int16_t stream, const struct report *);
@@ -77,10 +93,10 @@ struct statement {
     bool is_prepared;
     char keyspace[NAME_BYTES_MAX + 1]; /* in use for it */
 };
-/* Fills *out from a QUERY or EXECUTE envelope; everything decoded lives in the arena and borrows
- * from the envelope.  On an error *failure is what to answer. */
+/* Fills *st from a QUERY or EXECUTE envelope; everything decoded lives in the arena and borrows
+ * from the envelope.  On an error *f is what to answer. */
 enum err statement_open(struct session *, const struct wire_envelope *, struct arena *,
-                        struct statement *out, struct failure *failure);
+                        struct statement *st, struct failure *f);
 void statement_close(struct statement *);
 /* v5: the id to announce when the client's metadata is not the plan's; empty otherwise. */
 struct bytes statement_new_metadata_id(const struct statement *, uint8_t version);
@@ -89,7 +105,7 @@ bool statement_is_virtual(const struct statement *);
 /* One read of a statement, at once: OK, ERR_WOULD_WAIT, or an error. */
 enum err statement_read_now(struct shard *, const struct statement *, const struct read *,
                             struct arena *, struct read_sink *, struct read_outcome *);
-uint64_t statement_deadline(struct shard *, const struct statement *);
+uint64_t statement_timeout_ns(const struct shard *, enum cql_kind, bool is_range);
 
 /* ---- prepare.c: PREPARE, on every shard ---- */
 void prepare_start(struct session *, const struct wire_envelope *);
@@ -100,7 +116,7 @@ void prepare_answer(struct buf *, uint8_t version, const struct prepared_entry *
 /* Decodes and binds a BATCH envelope into mutations, one a partition; failure->write_type is set.
  */
 enum err batch_bind(struct session *, const struct wire_envelope *, struct arena *,
-                    struct cql_action *, enum level *, struct failure *failure);
+                    struct cql_action *out, enum level *level, struct failure *f);
 
 /* ---- events.c ---- */
 void events_schema(struct shard *, const struct schema_event *);

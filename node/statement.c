@@ -42,7 +42,8 @@ struct request {
     struct truncate_call truncate;
     struct buf body;
     enum level level;
-    uint64_t deadline_ns, begun_ns;
+    uint64_t arrived_ns, deadline_ns, begun_ns;
+    uint64_t held_bytes; /* of the session's and the shard's budget */
     bool is_read;
 };
 
@@ -63,7 +64,7 @@ static const struct op_state request_states[] = {
     [WRITE] = { "write", request_write, TO(WRITE) | TO(ANSWER) },
     [CHANGE] = { "change", request_change, TO(BEGIN) | TO(CHANGE) | TO(ANSWER) },
     [TRUNCATE] = { "truncate", request_truncate, TO(TRUNCATE) | TO(ANSWER) },
-    [ANSWER] = { "answer", request_answer, 0 },
+    [ANSWER] = { "answer", request_answer, TO(ANSWER) },
 };
 
 static struct request *request_of(struct op *op) { return owner_of(op, struct request, op); }
@@ -89,8 +90,13 @@ static struct request *request_take(struct shard *shard)
 
 void statement_start(struct session *s, const struct wire_envelope *e)
 {
+    uint64_t bytes = sizeof(struct request) + REQUEST_ARENA_BYTES + e->body.size;
+    if (!session_hold(s, e->stream, bytes))
+        return;
     struct request *r = request_take(s->shard);
     r->session = s;
+    r->held_bytes = bytes;
+    r->arrived_ns = io_now(s->shard->io);
     r->envelope = *e;
     r->envelope.body = arena_copy(&r->arena, e->body);
     r->body = buf_in(&r->arena);
@@ -102,6 +108,7 @@ void statement_start(struct session *s, const struct wire_envelope *e)
 static void request_release(struct op *op)
 {
     struct request *r = request_of(op);
+    session_keep(r->session, r->held_bytes, 0);
     statement_close(&r->statement);
     arena_reset(&r->arena);
     list_add(&r->shard->idle_requests, &r->idle);
@@ -118,12 +125,59 @@ void statement_free_idle(struct shard *shard)
     }
 }
 
+/* ---- what went wrong ---- */
+
+/* The sentence of an error that came as a number, with the numbers that belong to it. */
+static void request_word(struct request *r)
+{
+    struct failure *f = &r->failure;
+    const struct coordinator_outcome *o = &f->outcome;
+    const char *cl = consistency_name(f->consistency);
+    char missing[IO_ADDR_TEXT_BYTES] = "";
+    if (f->report.err == ERR_UNAVAILABLE && o->required) {
+        if (o->missing)
+            io_addr_print(&cluster_ring(r->shard->cluster)->nodes[o->missing - 1].internode,
+                          missing);
+        snprintf(f->report.text, sizeof f->report.text,
+                 "Cannot achieve consistency level %s: %u replicas required, %u alive; down: %s",
+                 cl, o->required, o->alive, missing[0] ? missing : "unknown");
+    } else if (f->report.err == ERR_WRITE_TIMEOUT || f->report.err == ERR_READ_TIMEOUT) {
+        snprintf(f->report.text, sizeof f->report.text,
+                 "Operation timed out - received only %u responses of %u required at %s",
+                 o->received, o->required, cl);
+    } else if (f->report.err == ERR_WRITE_FAILURE || f->report.err == ERR_READ_FAILURE) {
+        snprintf(f->report.text, sizeof f->report.text,
+                 "Operation failed - received %u responses of %u required at %s, %u failures",
+                 o->received, o->required, cl, o->failed);
+    } else if (f->report.err == ERR_INVALID) {
+        snprintf(f->report.text, sizeof f->report.text,
+                 "consistency level %s cannot be used for this statement", cl);
+    } else {
+        const char *why = f->report.err == ERR_OVERLOADED && r->shard->store
+                              ? store_refusal(r->shard->store)
+                              : NULL;
+        snprintf(f->report.text, sizeof f->report.text, "%s", why ? why : err_text(f->report.err));
+    }
+}
+
 static struct op_next request_fail(struct request *r, enum err err)
 {
     r->failure.report.err = err;
     if (!r->failure.report.text[0])
-        snprintf(r->failure.report.text, sizeof r->failure.report.text, "%s", err_text(err));
+        request_word(r);
     return op_goto(ANSWER);
+}
+
+/* The arena has grown: what it takes now is held, or the request is given up. */
+static bool request_hold(struct request *r)
+{
+    uint64_t bytes = sizeof *r + u64_max(REQUEST_ARENA_BYTES, r->arena.used_bytes);
+    if (bytes <= r->held_bytes)
+        return true;
+    bool has_room = session_has_room(r->session, r->held_bytes, bytes);
+    session_keep(r->session, r->held_bytes, bytes);
+    r->held_bytes = bytes;
+    return has_room;
 }
 
 /* ---- begin ---- */
@@ -191,7 +245,7 @@ static struct op_next request_begin_batch(struct request *r)
     enum err err =
         batch_bind(r->session, &r->envelope, &r->arena, &r->action, &r->level, &r->failure);
     r->failure.consistency = (enum consistency)r->level;
-    r->deadline_ns = io_now(r->shard->io) + r->shard->config->write_request_timeout_ns;
+    r->deadline_ns = r->arrived_ns + statement_timeout_ns(r->shard, CQL_BATCH, false);
     return err == OK ? request_begin_write(r) : request_fail(r, err);
 }
 
@@ -210,11 +264,33 @@ static struct op_next request_begin(struct op *op)
     r->failure.consistency = st->wire.consistency;
     r->failure.write_type = "SIMPLE";
     r->level = st->level;
-    r->deadline_ns = statement_deadline(r->shard, st);
-    return cql_plan_kind(st->plan) == CQL_SELECT ? request_begin_read(r) : request_begin_bound(r);
+    enum cql_kind kind = cql_plan_kind(st->plan);
+    r->deadline_ns = r->arrived_ns + statement_timeout_ns(r->shard, kind, false);
+    return kind == CQL_SELECT ? request_begin_read(r) : request_begin_bound(r);
 }
 
 /* ---- reads ---- */
+
+/* The keyspace as it is now: a scan looks at it longer than the catalog may keep it. */
+static const struct keyspace *request_keyspace(struct request *r, const char *name)
+{
+    const struct keyspace *k = catalog_keyspace(&r->shard->catalog, name);
+    if (!k)
+        return NULL;
+    struct keyspace *kept = arena_new(&r->arena, struct keyspace);
+    kept->name = arena_text(&r->arena, bytes_text(k->name));
+    kept->replication = k->replication;
+    kept->factor = k->factor;
+    kept->is_durable = k->is_durable;
+    kept->is_system = k->is_system;
+    kept->datacenters_count = k->datacenters_count;
+    kept->datacenters = arena_array(&r->arena, struct datacenter_factor, k->datacenters_count);
+    for (size_t i = 0; i < k->datacenters_count; i++) {
+        kept->datacenters[i] = k->datacenters[i];
+        kept->datacenters[i].name = arena_text(&r->arena, bytes_text(k->datacenters[i].name));
+    }
+    return kept;
+}
 
 static struct op_next request_read(struct op *op)
 {
@@ -232,8 +308,8 @@ static struct op_next request_read(struct op *op)
     r->wait.err = err;
     if (err != ERR_WOULD_WAIT)
         return op_goto(FED);
-    struct coordinator_read read = { .keyspace =
-                                         catalog_keyspace(&r->shard->catalog, table->keyspace),
+    r->deadline_ns = r->arrived_ns + statement_timeout_ns(r->shard, CQL_SELECT, r->read->is_range);
+    struct coordinator_read read = { .keyspace = request_keyspace(r, table->keyspace),
                                      .table = table,
                                      .level = r->level,
                                      .read = r->read,
@@ -255,7 +331,11 @@ static struct op_next request_fed(struct op *op)
     if (r->wait.err != OK)
         return request_fail(r, r->wait.err);
     cql_run_fed(&r->run, &r->read_outcome);
-    return op_goto(READ);
+    if (request_hold(r))
+        return op_goto(READ);
+    r->shard->counts.overloaded++;
+    session_word_full(&r->failure.report);
+    return request_fail(r, ERR_OVERLOADED);
 }
 
 /* ---- writes and changes ---- */
@@ -281,6 +361,9 @@ static struct op_next request_change(struct op *op)
     struct request *r = request_of(op);
     if (r->change.req.busy)
         return op_wait(CHANGE);
+    if (r->change.req.err == ERR_EXISTS && io_now(r->shard->io) >= r->deadline_ns)
+        return request_fail(r, report_set(&r->failure.report, ERR_TIMEOUT,
+                                          "other schema changes came first until the time was up"));
     if (r->change.req.err == ERR_EXISTS) { /* another change came first: look again */
         r->failure.report = (struct report){ 0 };
         return op_goto(BEGIN);
@@ -309,46 +392,21 @@ static struct op_next request_truncate(struct op *op)
 
 /* ---- answer ---- */
 
-/* The sentence of an error that came as a number, with the numbers that belong to it. */
-static void request_word(struct request *r)
-{
-    struct failure *f = &r->failure;
-    const struct coordinator_outcome *o = &f->outcome;
-    const char *cl = consistency_name(f->consistency);
-    char missing[IO_ADDR_TEXT_BYTES] = "";
-    if (f->report.err == ERR_UNAVAILABLE && o->required) {
-        if (o->missing)
-            io_addr_print(&cluster_ring(r->shard->cluster)->nodes[o->missing - 1].internode,
-                          missing);
-        snprintf(f->report.text, sizeof f->report.text,
-                 "Cannot achieve consistency level %s: %u replicas required, %u alive; down: %s",
-                 cl, o->required, o->alive, missing[0] ? missing : "unknown");
-    } else if (f->report.err == ERR_WRITE_TIMEOUT || f->report.err == ERR_READ_TIMEOUT) {
-        snprintf(f->report.text, sizeof f->report.text,
-                 "Operation timed out - received only %u responses of %u required at %s",
-                 o->received, o->required, cl);
-    } else if (f->report.err == ERR_WRITE_FAILURE || f->report.err == ERR_READ_FAILURE) {
-        snprintf(f->report.text, sizeof f->report.text,
-                 "Operation failed - received %u responses of %u required at %s, %u failures",
-                 o->received, o->required, cl, o->failed);
-    } else if (f->report.err == ERR_OVERLOADED && r->shard->store) {
-        const char *why = store_refusal(r->shard->store);
-        if (why)
-            snprintf(f->report.text, sizeof f->report.text, "%s", why);
-    }
-}
-
 static struct op_next request_answer(struct op *op)
 {
     struct request *r = request_of(op);
     struct session *s = r->session;
     struct histogram *h = r->is_read ? &r->shard->counts.read_ns : &r->shard->counts.write_ns;
+    bool is_good = r->failure.report.err == OK;
+    if (is_good && s->socket && !op->stop && session_is_full(s)) {
+        s->is_awaited = true; /* a slow reader: the answer stays here, and counted */
+        return op_wait(ANSWER);
+    }
     s->in_flight--;
     op_wake(&s->op);
     if (!s->socket) /* the client is gone */
         return op_end(op, ERR_STOPPED);
-    if (r->failure.report.err != OK) {
-        request_word(r);
+    if (!is_good) {
         session_answer_failure(s, r->envelope.stream, &r->failure);
         return op_end(op, r->failure.report.err);
     }

@@ -47,6 +47,7 @@ struct wire_in {
     uint64_t skip_bytes; /* of a refused envelope: swallowed */
     uint32_t announced_bytes;
     unsigned errors_in_a_row;
+    unsigned errors_max; /* so many in a row are answered; one more ends the connection; 1 */
 };
 enum wire_verdict {
     WIRE_MORE,     /* receive more */

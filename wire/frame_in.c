@@ -28,7 +28,6 @@ enum {
     INPUT_BYTES = 16 * 1024, /* the input's ordinary room: many small requests a turn */
     KEEP_BYTES = 64 * 1024,  /* a larger buffer is not kept once it is empty */
     STEP_BYTES = 4096,       /* less room than this at the end is made larger */
-    ERRORS_MAX = 1,          /* in a row, before the connection is given up (facts 1.3) */
     LZ4_PREFIX_BYTES = 4,
     LZ4_RATIO_MAX = 255, /* no block unpacks to more than this times its size */
 };
@@ -36,7 +35,7 @@ enum {
 void wire_in_init(struct wire_in *in, bool is_server, uint32_t bytes_max)
 {
     ensure(bytes_max > WIRE_HEADER_BYTES && bytes_max <= INT32_MAX);
-    *in = (struct wire_in){ .is_server = is_server, .bytes_max = bytes_max };
+    *in = (struct wire_in){ .is_server = is_server, .bytes_max = bytes_max, .errors_max = 1 };
 }
 
 void wire_in_deinit(struct wire_in *in)
@@ -128,7 +127,7 @@ static struct bytes input_left(const struct wire_in *in)
 /* One error more: refused, or the end of the connection. */
 static enum wire_verdict refuse(struct wire_in *in)
 {
-    return in->errors_in_a_row++ < ERRORS_MAX ? WIRE_REFUSED : WIRE_BROKEN;
+    return in->errors_in_a_row++ < in->errors_max ? WIRE_REFUSED : WIRE_BROKEN;
 }
 
 static void version_differs(const struct wire_in *in, uint8_t version, struct report *r)

@@ -2,6 +2,9 @@
  *
  *     accept ──> (own shard: a session) | (another: ticket by mail) ──> accept
  *                          nap ◄── too many open files
+ *
+ * Shard 0 counts all clients of the node, so that the limit is the node's wherever they are; a
+ * shard whose client has gone says so by mail.
  */
 // SPDX-License-Identifier: Apache-2.0
 #include "base/mem.h"
@@ -22,6 +25,10 @@ struct accept {
 struct ticket { /* a socket on its way to another shard */
     struct io_mail mail;
     uint64_t number;
+    bool is_refused;
+};
+struct farewell { /* to shard 0: a client is gone */
+    struct io_mail mail;
 };
 
 static struct op_next accept_accept(struct op *);
@@ -64,49 +71,88 @@ void accept_stop(struct shard *s)
 
 bool accept_idle(const struct shard *s) { return s->accept == NULL; }
 
-/* Takes a client in, or hangs up when there are too many on this shard. */
-static void accept_welcome(struct shard *s, struct io_socket *taken)
+/* Takes a client in, or hangs up; false: it is not taken. */
+static bool accept_welcome(struct shard *s, struct io_socket *taken)
 {
-    int max = s->config->native_transport_max_concurrent_connections;
-    uint64_t share =
-        max < 0 ? UINT64_MAX
-                : ((uint64_t)max + (uint64_t)io_shards(s->io) - 1) / (uint64_t)io_shards(s->io);
-    if (s->is_stopping || s->counts.connections >= share) {
+    if (s->is_stopping) {
         s->counts.refused_connections++;
         io_hangup(s->io, &taken);
-        return;
+        return false;
     }
     session_start(s, taken);
+    return true;
+}
+
+static void accept_forget(struct shard *first)
+{
+    ensure(first->clients_count > 0);
+    first->clients_count--;
 }
 
 static void ticket_there(struct io *io, struct io_mail *mail)
 {
     struct ticket *t = owner_of(mail, struct ticket, mail);
     struct io_socket *socket = io_take(io, t->number);
-    if (socket) /* NULL: no descriptor was left to hand it over with */
-        accept_welcome(shard_of(io), socket);
+    /* NULL: no descriptor was left to hand it over with */
+    t->is_refused = !socket || !accept_welcome(shard_of(io), socket);
     io_post_home(io, mail);
 }
 
 static void ticket_home(struct io *io, struct io_mail *mail)
 {
-    (void)io;
-    mem_free(owner_of(mail, struct ticket, mail));
+    struct ticket *t = owner_of(mail, struct ticket, mail);
+    shard_of(io)->notes_away--;
+    if (t->is_refused)
+        accept_forget(shard_of(io));
+    mem_free(t);
+}
+
+static void farewell_there(struct io *io, struct io_mail *mail)
+{
+    accept_forget(shard_of(io));
+    io_post_home(io, mail);
+}
+
+static void farewell_home(struct io *io, struct io_mail *mail)
+{
+    shard_of(io)->notes_away--;
+    mem_free(owner_of(mail, struct farewell, mail));
+}
+
+void accept_note_gone(struct shard *s)
+{
+    if (io_self(s->io) == 0) {
+        accept_forget(s);
+        return;
+    }
+    struct farewell *f = mem_zalloc(sizeof *f);
+    f->mail = (struct io_mail){ .there = farewell_there, .home = farewell_home };
+    s->notes_away++;
+    shard_post(s, 0, &f->mail);
 }
 
 static void accept_hand_out(struct accept *a)
 {
     struct io *io = a->shard->io;
+    int max = a->shard->config->native_transport_max_concurrent_connections;
+    if (max >= 0 && a->shard->clients_count >= max) {
+        a->shard->counts.refused_connections++;
+        io_hangup(io, &a->socket);
+        return;
+    }
     int to = a->next;
     a->next = (a->next + 1) % io_shards(io);
+    a->shard->clients_count++;
     if (to == io_self(io)) {
-        accept_welcome(a->shard, a->socket);
+        if (!accept_welcome(a->shard, a->socket))
+            accept_forget(a->shard);
         a->socket = NULL;
         return;
     }
     struct ticket *t = mem_zalloc(sizeof *t);
     t->number = io_give(io, &a->socket);
     t->mail = (struct io_mail){ .there = ticket_there, .home = ticket_home };
+    a->shard->notes_away++;
     shard_post(a->shard, to, &t->mail);
 }
 

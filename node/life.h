@@ -62,3 +62,5 @@ void schema_changed(void *context, const struct ring *, unsigned node, bool is_u
 enum err accept_open(struct shard *, struct report *);
 void accept_stop(struct shard *);
 bool accept_idle(const struct shard *);
+/* A client that was handed to this shard is gone: tells shard 0. */
+void accept_note_gone(struct shard *);

@@ -19,6 +19,7 @@
 #include "node/session.h"
 
 #include "base/mem.h"
+#include "node/life.h"
 
 enum { TURN, DRAIN };
 static const uint64_t startup_patience_ns = 20ull * 1000 * 1000 * 1000;
@@ -337,6 +338,7 @@ static void session_release(struct op *op)
     ensure(s->in_flight == 0 && s->held_bytes == 0 && !s->socket);
     s->shard->large_bytes -= s->large_bytes;
     s->shard->counts.connections--;
+    accept_note_gone(s->shard);
     list_remove(&s->link);
     wire_in_deinit(&s->in);
     wire_out_deinit(&s->out[0]);

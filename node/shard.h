@@ -43,6 +43,8 @@ struct shard {
     bool is_serving, is_stopping;
     struct outbox outbox;
     unsigned served_count;  /* requests of other nodes under way here */
+    unsigned notes_away;    /* mails of accept.c that are not home */
+    int clients_count;      /* shard 0: sockets handed out to any shard and not closed yet */
     uint64_t large_bytes;   /* reserved by frames above 1 MiB that are being read */
     uint64_t request_bytes; /* held by requests of clients under way */
     int64_t last_timestamp; /* microseconds: the newest one given to a write */

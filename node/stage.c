@@ -162,7 +162,7 @@ static struct op_next stage_quiet(struct op *op)
 {
     struct life *l = stage_life(op);
     struct shard *s = l->shard;
-    bool is_quiet = list_empty(&s->sessions) && s->served_count == 0 &&
+    bool is_quiet = list_empty(&s->sessions) && s->served_count == 0 && s->notes_away == 0 &&
                     !op_running(&s->outbox.op) &&
                     (!s->coordinator || coordinator_idle(s->coordinator));
     if (is_quiet && !l->nap.busy)

@@ -6,7 +6,6 @@
  * error and exit code 1; wrong usage is 2.
  */
 // SPDX-License-Identifier: Apache-2.0
-#define _GNU_SOURCE
 #include "base/arena.h"
 #include "base/buf.h"
 #include "io/uv/uv.h"
@@ -55,7 +54,10 @@ static enum err read_file(struct arena *arena, const char *path, struct bytes *o
         return report_set(report, ERR_CONFIG, "cannot read %s: %s", path, strerror(errno));
     uint8_t *data = arena_alloc(arena, CONFIG_BYTES_MAX + 1);
     size_t size = fread(data, 1, CONFIG_BYTES_MAX + 1, file);
+    int failed = ferror(file) ? errno : 0; /* a folder can be opened, and not read */
     fclose(file);
+    if (failed)
+        return report_set(report, ERR_CONFIG, "cannot read %s: %s", path, strerror(failed));
     if (size > CONFIG_BYTES_MAX)
         return report_set(report, ERR_CONFIG, "%s is larger than 1 MiB: is it a configuration?",
                           path);
@@ -66,7 +68,7 @@ static enum err read_file(struct arena *arena, const char *path, struct bytes *o
 static enum err load_config(struct config *config, struct arena *arena, const char *path,
                             struct report *report)
 {
-    struct bytes text;
+    struct bytes text = { 0 };
     enum err err = OK;
     config_defaults(config);
     if (path)
@@ -78,25 +80,31 @@ static enum err load_config(struct config *config, struct arena *arena, const ch
     return err;
 }
 
+static enum err run_config(struct config *config, struct report *failed)
+{
+    struct node_process process = { .config = config, .said = say };
+    if (config->shards == 0)
+        config->shards = machine_cores();
+    if (config->shards > NODE_SHARDS_MAX)
+        return report_set(failed, ERR_CONFIG, "shards: %d is more than %d", config->shards,
+                          NODE_SHARDS_MAX);
+    process.memory_bytes = machine_memory_bytes();
+    uv_world_run(config->shards, node_start, &process);
+    if (process.failed.err == ERR_ADDRESS_IN_USE)
+        machine_name_port_owner(config, &process.failed);
+    *failed = process.failed;
+    return failed->err;
+}
+
 static int run(const char *path)
 {
     static struct config config;
     struct arena arena = { 0 };
-    struct node_process process = { .config = &config, .said = say };
-    if (load_config(&config, &arena, path, &process.failed) != OK)
-        return complain(&process.failed);
-    if (config.shards == 0)
-        config.shards = machine_cores();
-    if (config.shards > NODE_SHARDS_MAX) {
-        fprintf(stderr, "rondod: shards: %d is more than %d\n", config.shards, NODE_SHARDS_MAX);
-        return 1;
-    }
-    process.memory_bytes = machine_memory_bytes();
-    process.failed = (struct report){ 0 };
-    uv_world_run(config.shards, node_start, &process);
-    if (process.failed.err == ERR_ADDRESS_IN_USE)
-        machine_name_port_owner(&config, &process.failed);
-    int code = process.failed.err == OK ? 0 : complain(&process.failed);
+    struct report failed = { 0 };
+    enum err err = load_config(&config, &arena, path, &failed);
+    if (err == OK)
+        err = run_config(&config, &failed);
+    int code = err == OK ? 0 : complain(&failed);
     arena_deinit(&arena);
     return code;
 }

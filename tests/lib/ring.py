@@ -97,8 +97,9 @@ class Node:
 
     def start(self):
         with open(self.folder / "console.txt", "ab") as console:
-            self.process = subprocess.Popen([BUILD / "rondod", "--config", self.folder / "rondo.yaml"],
-                                            stdout=console, stderr=console, env=ENVIRONMENT,
+            command = ["setpriv", "--pdeathsig", "KILL",  # so that it does not outlive a killed test
+                       BUILD / "rondod", "--config", self.folder / "rondo.yaml"]
+            self.process = subprocess.Popen(command, stdout=console, stderr=console, env=ENVIRONMENT,
                                             start_new_session=True)
 
     def rss_mib(self):
@@ -178,7 +179,11 @@ class Ring:
             if not node.process:
                 continue
             died = node.process.poll()
-            code = node.stop() if died is None else died
+            try:
+                code = node.stop() if died is None else died
+            except subprocess.TimeoutExpired:
+                node.kill()
+                code = "no end after SIGTERM"
             if code not in (0, -signal.SIGKILL):
                 words.append(f"node {node.number} ended with {code}: {node.said()}")
         if not words:

@@ -301,9 +301,9 @@ def test_prepared_statements_stay_within_their_budget(node):
         def prepare(count, mark):
             for i in range(count):
                 c.prepare(f"SELECT v FROM k.t WHERE k = {i} -- {mark} {'x' * 10000}")
-        prepare(600, "fill")
+        prepare(500, "fill")
         before = node.rss_mib()
-        prepare(2000, "flood")
+        prepare(1000, "flood")
         assert node.rss_mib() - before < 8
         is_alive(c)
 

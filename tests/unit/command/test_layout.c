@@ -19,7 +19,7 @@ static void root_make(void)
 
 static void root_remove(void)
 {
-    const char *const arguments[] = { "/bin/rm", "-rf", root, NULL };
+    char *const arguments[] = { "/bin/rm", "-rf", root, NULL };
     struct process p;
     ck_assert(process_spawn(arguments, "/dev/null", &p));
     ck_assert(process_wait_end(&p, 10000));
@@ -112,8 +112,8 @@ START_TEST(a_process_runs_prints_and_ends)
 {
     char output[128], line[64] = "";
     (void)snprintf(output, sizeof output, "%s/console", root);
-    const char *const arguments[] = { "/bin/sh", "-c",
-                                      "echo said; exec /bin/cat /dev/zero >/dev/null", NULL };
+    char *const arguments[] = { "/bin/sh", "-c", "echo said; exec /bin/cat /dev/zero >/dev/null",
+                                NULL };
     struct process p;
     ck_assert(process_spawn(arguments, output, &p));
     ck_assert(process_is_alive(&p));
@@ -131,7 +131,7 @@ END_TEST
 
 START_TEST(a_program_that_is_not_there_is_told)
 {
-    const char *const arguments[] = { "/nowhere/at/all", NULL };
+    char *const arguments[] = { "/nowhere/at/all", NULL };
     struct process p;
     ck_assert(!process_spawn(arguments, "/dev/null", &p));
     ck_assert(!process_spawn(arguments, "/nowhere/at/all", &p));

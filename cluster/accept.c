@@ -309,6 +309,9 @@ static struct op_next greeting_hand(struct op *op)
     to.node = lane == LANE_BIRTH ? 0 : ring_number(&c->ring, &g->hello.host_id);
     if (to.node)
         address_learn(c, &g->hello);
+    bool is_for_us = uuid_is_zero(&g->hello.wanted) || uuid_equal(&g->hello.wanted, &c->host_id);
+    if (!is_for_us) /* it looks for another member here, and knows now who we are */
+        return greeting_drop(g);
     if (shard == 0) {
         conn_accept(c, g->socket, &to);
         g->socket = NULL;

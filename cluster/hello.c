@@ -10,7 +10,7 @@
 #include "cluster/pack.h"
 
 static const char magic[] = "RNDO";
-enum { HELLO_FIELDS = 11, MEMBER_FIELDS = 6, PING_FIELDS = 4 };
+enum { HELLO_FIELDS = 12, MEMBER_FIELDS = 6, PING_FIELDS = 4 };
 
 const char *refusal_text(enum refusal refusal)
 {
@@ -44,6 +44,7 @@ void hello_encode(const struct hello *h, struct buf *out)
     pack_u64(out, h->lane);
     pack_u64(out, h->shard);
     pack_u64(out, h->refusal);
+    pack_uuid(out, &h->wanted);
 }
 
 enum err hello_decode(struct bytes in, struct hello *out)
@@ -64,6 +65,7 @@ enum err hello_decode(struct bytes in, struct hello *out)
     out->lane = (enum lane)unpack_u64_max(&c, LANE_COUNT - 1);
     out->shard = (unsigned)unpack_u64_max(&c, UINT16_MAX);
     out->refusal = (enum refusal)unpack_u64_max(&c, REFUSAL_COUNT - 1);
+    unpack_uuid(&c, &out->wanted);
     return c.bad ? ERR_CORRUPT : OK;
 }
 

@@ -342,6 +342,8 @@ static struct op_next lane_connect(struct op *op)
     if (l->wait.err != OK || lane_must_give_up(l))
         return lane_failed(l);
     hello_make(l->c, l->lane, &hello);
+    if (l->node)
+        hello.wanted = l->c->ring.nodes[l->node - 1].host_id;
     buf_clear(&l->out);
     struct buf body = { 0 };
     struct frame f = { .verb = VERB_HELLO };

@@ -85,7 +85,8 @@ static struct op_next pinger_ping(struct op *op)
         return op_end(op, op->stop);
     if (!lane || !lane->conn || !lane->conn->is_open)
         return op_goto(NAP);
-    struct buf body = { 0 };
+    arena_reset(&p->arena);
+    struct buf body = buf_in(&p->arena);
     struct ping ours = { .epoch = c->epoch, .is_ready = c->is_ready, .native = c->options.native };
     snprintf(ours.version, sizeof ours.version, "%s", RONDO_VERSION);
     ping_encode(&ours, &body);
@@ -95,11 +96,9 @@ static struct op_next pinger_ping(struct op *op)
                                  .verb = VERB_PING,
                                  .body = buf_bytes(&body),
                                  .deadline_ns = u64_max(too_old_ns, now_ns + eager_ns) };
-    arena_reset(&p->arena);
     p->call.arena = &p->arena;
     calls_begin(c, &p->call, op, &m, lane);
     c->counts.pings++;
-    buf_deinit(&body);
     return op_wait(PONG);
 }
 

@@ -74,6 +74,7 @@ static void shard_start(struct io *io, void *arg)
     struct sim_node *n = arg;
     if (io_self(io) == 0)
         n->first = io;
+    n->all[io_self(io)] = io;
     node_start(io, &n->process);
 }
 

@@ -15,6 +15,7 @@ struct sim_node {
     struct config config;
     struct node_process process;
     struct io *first; /* shard 0's, while it lives */
+    struct io *all[SIM_SHARDS_MAX];
     const char *address;
     struct io_addr native;
     int shards;

@@ -44,6 +44,7 @@ struct life {
     uint64_t free_bytes;
     struct io_req signal;
     struct arena arena;   /* paths */
+    const char *told;     /* what was last said to wait for */
     unsigned step, above; /* within resolving and folders */
     bool is_asked_to_stop;
 };

@@ -41,9 +41,9 @@ struct node_process {
     void (*said)(const char *line); /* progress for the console; may be NULL */
 };
 
-/* Runs first on every shard (uv_world_run, sim_start); `process` is a struct node_process.  The
+/* Runs first on every shard (uv_world_run, sim_start); `arg` is a struct node_process.  The
  * shard's context is its struct shard. */
-void node_start(struct io *, void *process);
+void node_start(struct io *, void *arg);
 /* Asks the node to stop, as SIGTERM does; on shard 0. */
 void node_stop(struct io *);
 /* Does it take clients?  On shard 0. */

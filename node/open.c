@@ -32,6 +32,23 @@ static void statement_params(struct shard *shard, struct statement *st)
     st->level = (enum level)q->consistency;
 }
 
+/* The data centres that the ring knows, each once, for a keyspace that names none. */
+static void statement_datacenters(struct shard *shard, struct arena *arena, struct statement *st)
+{
+    const struct ring *ring = cluster_ring(shard->cluster);
+    const char **names = arena_array(arena, const char *, ring->nodes_count);
+    size_t count = 0;
+    for (size_t i = 0; i < ring->nodes_count; i++) {
+        size_t at = 0;
+        while (at < count && strcmp(names[at], ring->nodes[i].data_center) != 0)
+            at++;
+        if (at == count)
+            names[count++] = arena_text(arena, bytes_text(ring->nodes[i].data_center));
+    }
+    st->params.datacenters = names;
+    st->params.datacenters_count = count;
+}
+
 enum err session_keyspace_of(const struct session *s, struct bytes given,
                              char out[NAME_BYTES_MAX + 1], struct report *report)
 {
@@ -99,6 +116,8 @@ enum err statement_open(struct session *s, const struct wire_envelope *e, struct
     if (err != OK)
         return err;
     statement_params(s->shard, st);
+    if (cql_plan_kind(st->plan) == CQL_CHANGE)
+        statement_datacenters(s->shard, arena, st);
     return OK;
 }
 

@@ -74,12 +74,6 @@ void schema_applied(void *context, uint64_t epoch, struct bytes bytes)
 void schema_changed(void *context, const struct ring *ring, unsigned node, bool is_up)
 {
     struct shard *s = context;
-    const struct node *n = &ring->nodes[node - 1];
-    char address[IO_ADDR_TEXT_BYTES];
     ensure(node >= 1 && node <= ring->nodes_count);
-    io_addr_print(&n->internode, address);
-    if (io_self(s->io) == 0)
-        log_note(s->io, LOG_INFO, is_up ? "peer_up" : "peer_down", "node=%u address=%s", node,
-                 address);
-    events_node(s, &n->native, is_up);
+    events_node(s, &ring->nodes[node - 1].native, is_up);
 }

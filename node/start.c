@@ -34,7 +34,7 @@ enum {
 };
 enum { WAIT, WORK };
 enum { SPACE_BYTES_MIN = 256 << 20 };
-static const uint64_t hush_nap_ns = 1000000;
+static const uint64_t hush_nap_ns = 1000000, wait_nap_ns = 1000000000;
 
 static struct op_next lead_resolve(struct op *);
 static struct op_next lead_folders(struct op *);
@@ -383,12 +383,31 @@ static struct op_next lead_log(struct op *op)
     return op_wait(CLUSTER);
 }
 
+/* Tells what a birth waits for, at most once a second and only when it is something new. */
+static void lead_tell_wait(struct life *l, struct op *op)
+{
+    const char *waits = l->shard->cluster ? cluster_waits_for(l->shard->cluster) : NULL;
+    if (l->nap.busy)
+        return;
+    if (waits && waits[0] && (!l->told || strcmp(l->told, waits) != 0)) {
+        l->told = arena_text(&l->arena, bytes_text(waits));
+        lead_say(l, l->told);
+        log_note(l->shard->io, LOG_INFO, "waits", "for=\"%s\"", l->told);
+    }
+    io_sleep(l->shard->io, &l->nap, op, wait_nap_ns);
+}
+
 static struct op_next lead_cluster(struct op *op)
 {
     struct life *l = life_of(op);
     if (l->wait.busy) {
         if (lead_must_stop(l) && l->shard->cluster)
             return op_goto(HUSH);
+        lead_tell_wait(l, op);
+        return op_wait(CLUSTER);
+    }
+    if (l->nap.busy) {
+        io_cancel(l->shard->io, &l->nap);
         return op_wait(CLUSTER);
     }
     if (l->wait.err != OK) {

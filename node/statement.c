@@ -138,9 +138,10 @@ static void request_word(struct request *r)
         if (o->missing)
             io_addr_print(&cluster_ring(r->shard->cluster)->nodes[o->missing - 1].internode,
                           missing);
+        const char *why = missing[0] ? missing : "none: the ring has too few nodes";
         snprintf(f->report.text, sizeof f->report.text,
                  "Cannot achieve consistency level %s: %u replicas required, %u alive; down: %s",
-                 cl, o->required, o->alive, missing[0] ? missing : "unknown");
+                 cl, o->required, o->alive, why);
     } else if (f->report.err == ERR_WRITE_TIMEOUT || f->report.err == ERR_READ_TIMEOUT) {
         snprintf(f->report.text, sizeof f->report.text,
                  "Operation timed out - received only %u responses of %u required at %s",

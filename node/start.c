@@ -380,7 +380,7 @@ static struct op_next lead_log(struct op *op)
     log_note(l->shard->io, LOG_INFO, "start", "version=%s shards=%d cluster=\"%s\"", RONDO_VERSION,
              io_shards(l->shard->io), l->shard->config->cluster_name);
     stage_open_cluster(l);
-    return op_wait(CLUSTER);
+    return op_goto(CLUSTER);
 }
 
 /* Tells what a birth waits for, at most once a second and only when it is something new. */

@@ -34,8 +34,7 @@ enum { CLUSTER_BODY_BYTES_MAX = 20 * 1024 * 1024 };
     X(FETCH, 6)     /* cluster: metadata entries from an epoch on */    \
     X(APPLY, 16)    /* node: a mutation; answers nothing */             \
     X(READ, 17)     /* node: model/read.h; answers an encoded result */ \
-    X(TRUNCATE, 18) /* node: a table id */                              \
-    X(STATUS, 19)   /* node: for `rondo status`: what a node says of itself */
+    X(TRUNCATE, 18) /* node: a table id */
 enum verb {
 #define X(name, code) VERB_##name = code,
     VERB_LIST(X)

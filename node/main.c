@@ -84,7 +84,7 @@ static enum err run_config(struct config *config, struct report *failed)
 {
     struct node_process process = { .config = config, .said = say };
     if (config->shards == 0)
-        config->shards = machine_cores();
+        config->shards = (int)u64_min((uint64_t)machine_cores(), NODE_SHARDS_MAX);
     if (config->shards > NODE_SHARDS_MAX)
         return report_set(failed, ERR_CONFIG, "shards: %d is more than %d", config->shards,
                           NODE_SHARDS_MAX);

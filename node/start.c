@@ -223,7 +223,9 @@ static struct op_next lead_fail(struct life *l, enum err err, const char *what, 
     struct report *failed = &l->shard->process->failed;
     if (failed->err == OK) {
         failed->err = err;
-        snprintf(failed->text, sizeof failed->text, "%s: %s; %s", what, err_text(err), hint);
+        bool is_said = err == ERR_EXISTS || err == ERR_NO_SPACE; /* by `what` itself */
+        snprintf(failed->text, sizeof failed->text, "%s%s%s; %s", what, is_said ? "" : ": ",
+                 is_said ? "" : err_text(err), hint);
     }
     return op_goto(HUSH);
 }

@@ -37,8 +37,10 @@ static int on_url(llhttp_t *parser, const char *at, size_t n)
 static int on_header_field(llhttp_t *parser, const char *at, size_t n)
 {
     struct http_request *r = request_of_parser(parser);
-    bool ignored = false; /* a long name is none of ours */
-    text_append(r->header, sizeof r->header, at, n, &ignored);
+    bool is_long = false;
+    text_append(r->header, sizeof r->header, at, n, &is_long);
+    if (is_long)
+        r->header[0] = '?'; /* none of ours, whatever it began with */
     return 0;
 }
 
@@ -61,7 +63,9 @@ static int on_header_value(llhttp_t *parser, const char *at, size_t n)
 
 static int on_header_value_complete(llhttp_t *parser)
 {
-    request_of_parser(parser)->header[0] = 0;
+    struct http_request *r = request_of_parser(parser);
+    r->hosts_count += header_is(r, "host");
+    r->header[0] = 0;
     return 0;
 }
 
@@ -119,7 +123,7 @@ enum http_verdict http_parser_feed(struct http_parser *p, struct bytes bytes)
 {
     ensure(!p->request.is_whole);
     llhttp_errno_t got = llhttp_execute(&p->parser, (const char *)bytes.data, bytes.size);
-    if (p->request.is_too_long)
+    if (p->request.is_too_long || p->request.hosts_count > 1)
         return HTTP_BAD;
     if (p->request.is_whole) {
         http_parser_trim(p);

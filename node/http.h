@@ -17,6 +17,7 @@ struct http_request {
     size_t body_bytes;
     /* for the implementation */
     char header[32];
+    unsigned hosts_count;
     bool is_whole, is_too_long;
 };
 struct http_parser; /* heap memory of its own; one a connection */

@@ -1,0 +1,259 @@
+/* test_system.c - the tables that a node makes up: every one is there, readable, in order, in
+ * pages, backwards, by key and by slice.
+ */
+// SPDX-License-Identifier: Apache-2.0
+#include "io/sim/sim.h"
+#include "model/comparable.h"
+#include "node/shard.h"
+#include "node/system.h"
+
+#include <check.h>
+
+enum { ROWS_MAX = 4096 };
+
+static struct sim *sim;
+static struct config config;
+static struct node_process process;
+static struct shard *shard;
+static struct arena arena;
+
+struct seen {
+    struct read_sink sink;
+    size_t count;
+    struct position at[ROWS_MAX]; /* of each row */
+    struct bytes key;
+    int64_t token;
+};
+
+static void seen_partition(struct read_sink *sink, struct bytes key, int64_t token,
+                           struct deletion deletion)
+{
+    struct seen *s = owner_of(sink, struct seen, sink);
+    (void)deletion;
+    s->key = arena_copy(&arena, key);
+    s->token = token;
+}
+
+static void seen_row(struct read_sink *sink, const struct row *row, bool is_live)
+{
+    struct seen *s = owner_of(sink, struct seen, sink);
+    ck_assert(is_live);
+    ck_assert_uint_lt(s->count, ROWS_MAX);
+    s->at[s->count++] = (struct position){ true, s->token, s->key, arena_copy(&arena, row->key) };
+}
+
+static struct seen *seen_new(void)
+{
+    struct seen *s = arena_new(&arena, struct seen);
+    s->sink = (struct read_sink){ seen_partition, seen_row };
+    return s;
+}
+
+static void start(struct io *io, void *arg)
+{
+    if (io_self(io) == 0)
+        *(struct io **)arg = io;
+    node_start(io, &process);
+}
+
+static void setup(void)
+{
+    static const char *const folders[] = { "/data" }, *const seeds[] = { "10.0.0.1" };
+    struct io *first = NULL;
+    sim = sim_new(1, (struct sim_faults){ 0 });
+    config_defaults(&config);
+    config.listen_address = config.rpc_address = config.admin_address = "10.0.0.1";
+    config.seeds = (struct config_texts){ seeds, 1 };
+    config.data_file_directories = (struct config_texts){ folders, 1 };
+    config.commitlog_directory = "/commitlog";
+    config.hints_directory = "/hints";
+    config.log_file = "/rondod.log";
+    config.shards = 1;
+    process = (struct node_process){ .config = &config, .memory_bytes = 1 << 30 };
+    sim_start(sim, 0, 1, "10.0.0.1", start, &first);
+    while (!node_is_serving(first))
+        ck_assert(sim_step(sim));
+    shard = shard_of(first);
+}
+
+static void teardown(void)
+{
+    sim_free(sim);
+    arena_deinit(&arena);
+    arena = (struct arena){ 0 };
+}
+
+static struct read whole(const struct table *t)
+{
+    return (struct read){ .table = t->id,
+                          .is_range = true,
+                          .after = INT64_MIN,
+                          .upto = INT64_MAX,
+                          .rows_limit = ROWS_MAX,
+                          .bytes_limit = 1 << 30 };
+}
+
+static struct seen *see(const struct read *read, struct read_outcome *out)
+{
+    struct seen *s = seen_new();
+    *out = (struct read_outcome){ 0 };
+    ck_assert_int_eq(system_read(shard, read, &arena, &s->sink, out), OK);
+    ck_assert_uint_eq(out->rows_count, s->count);
+    ck_assert_uint_le(s->count, read->rows_limit);
+    return s;
+}
+
+static bool is_same(const struct position *a, const struct position *b)
+{
+    return a->token == b->token && bytes_equal(a->key, b->key) &&
+           bytes_equal(a->row_key, b->row_key);
+}
+
+/* For every table: what each check needs. */
+static struct table *next_table(size_t *at)
+{
+    struct table *t;
+    while ((t = map_next(&shard->catalog.tables, at)) && !t->is_virtual)
+        ;
+    return t;
+}
+
+START_TEST(every_table_is_read_in_order)
+{
+    size_t tables = 0, with_rows = 0;
+    struct read_outcome out;
+    for (size_t at = 0;; tables++) {
+        struct table *t = next_table(&at);
+        if (!t)
+            break;
+        struct read read = whole(t);
+        struct seen *s = see(&read, &out);
+        ck_assert(!out.has_more);
+        with_rows += s->count > 0;
+        for (size_t i = 1; i < s->count; i++)
+            ck_assert_msg(position_compare(&s->at[i - 1], &s->at[i], false) < 0, "%s.%s row %zu",
+                          t->keyspace, t->name, i);
+    }
+    ck_assert_uint_gt(tables, 30);
+    ck_assert_uint_ge(with_rows, 8);
+}
+END_TEST
+
+START_TEST(pages_of_any_size_give_the_same_rows)
+{
+    struct read_outcome out;
+    struct table *t;
+    for (size_t at = 0; (t = next_table(&at));) {
+        struct read read = whole(t);
+        struct seen *all = see(&read, &out);
+        for (uint32_t limit = 1; limit <= 7; limit += 3) {
+            size_t n = 0;
+            read = whole(t);
+            read.rows_limit = limit;
+            do {
+                struct seen *page = see(&read, &out);
+                for (size_t i = 0; i < page->count; i++, n++)
+                    ck_assert(n < all->count && is_same(&page->at[i], &all->at[n]));
+                read.from = out.last;
+            } while (out.has_more);
+            ck_assert_uint_eq(n, all->count);
+        }
+    }
+}
+END_TEST
+
+START_TEST(one_partition_forwards_and_backwards)
+{
+    struct read_outcome out;
+    struct table *t;
+    for (size_t at = 0; (t = next_table(&at));) {
+        struct read read = whole(t);
+        struct seen *all = see(&read, &out);
+        for (size_t first = 0, last; first < all->count; first = last) {
+            for (last = first; last < all->count && all->at[last].token == all->at[first].token;)
+                last++;
+            read = whole(t);
+            read.is_range = false;
+            read.key = all->at[first].key;
+            read.token = all->at[first].token;
+            struct seen *forwards = see(&read, &out);
+            ck_assert_uint_eq(forwards->count, last - first);
+            read.is_reversed = true;
+            read.rows_limit = 2;
+            size_t n = last;
+            do {
+                struct seen *page = see(&read, &out);
+                for (size_t i = 0; i < page->count; i++)
+                    ck_assert(is_same(&page->at[i], &all->at[--n]));
+                read.from = out.last;
+            } while (out.has_more);
+            ck_assert_uint_eq(n, first);
+        }
+    }
+}
+END_TEST
+
+START_TEST(ranges_of_tokens_part_the_rows)
+{
+    struct read_outcome out;
+    struct table *t;
+    for (size_t at = 0; (t = next_table(&at));) {
+        struct read read = whole(t);
+        size_t all = see(&read, &out)->count, sum = 0;
+        for (int i = 0; i < 4; i++) {
+            read.after = i == 0 ? INT64_MIN : INT64_MIN / 2 * (2 - i);
+            read.upto = i == 3 ? INT64_MAX : INT64_MIN / 2 * (1 - i);
+            sum += see(&read, &out)->count;
+        }
+        ck_assert_uint_eq(sum, all);
+    }
+}
+END_TEST
+
+START_TEST(what_is_none_of_them_is_not_found)
+{
+    struct read_outcome out = { 0 };
+    struct read read = {
+        .is_range = true, .after = INT64_MIN, .upto = INT64_MAX, .rows_limit = 1, .bytes_limit = 1
+    };
+    struct seen *s = seen_new();
+    memset(read.table.b, 0x5a, sizeof read.table.b);
+    ck_assert_int_eq(system_read(shard, &read, &arena, &s->sink, &out), ERR_NOT_FOUND);
+}
+END_TEST
+
+START_TEST(columns_that_are_no_keys_are_sorted_and_numbered)
+{
+    struct table *t;
+    for (size_t at = 0; (t = next_table(&at));) {
+        ck_assert_uint_gt(t->partition_count, 0);
+        size_t keys = t->partition_count + t->clustering_count;
+        for (size_t i = 0; i < t->columns_count; i++) {
+            ck_assert_uint_eq(t->columns[i].number, i);
+            ck_assert_int_eq(t->columns[i].kind == COLUMN_REGULAR, i >= keys);
+            if (i > keys)
+                ck_assert_str_lt(t->columns[i - 1].name, t->columns[i].name);
+            ck_assert_ptr_eq(table_column(t, bytes_text(t->columns[i].name)), &t->columns[i]);
+        }
+    }
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("system");
+    TCase *all = tcase_create("all");
+    tcase_add_checked_fixture(all, setup, teardown);
+    tcase_add_test(all, every_table_is_read_in_order);
+    tcase_add_test(all, pages_of_any_size_give_the_same_rows);
+    tcase_add_test(all, one_partition_forwards_and_backwards);
+    tcase_add_test(all, ranges_of_tokens_part_the_rows);
+    tcase_add_test(all, what_is_none_of_them_is_not_found);
+    tcase_add_test(all, columns_that_are_no_keys_are_sorted_and_numbered);
+    suite_add_tcase(suite, all);
+    SRunner *runner = srunner_create(suite);
+    srunner_run_all(runner, CK_NORMAL);
+    int failed = srunner_ntests_failed(runner);
+    srunner_free(runner);
+    return failed != 0;
+}

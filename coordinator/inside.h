@@ -9,7 +9,9 @@ struct coordinator {
     struct cluster *cluster;
     struct list busy;                               /* struct task.link: all that is under way */
     struct list idle_writes, idle_reads, idle_asks; /* for reuse */
-    uint64_t bytes_in_flight;
+    struct list lingering;                          /* struct write.linger, oldest first */
+    uint64_t bytes_in_flight;                       /* of writes, answered or not */
+    uint64_t bytes_ending; /* of these: called off, about to be given back */
     bool is_stopping;
     struct coordinator_counts counts;
 };

@@ -34,7 +34,9 @@ struct write {
     unsigned counted, required;   /* which replicas count for the level, how many it needs */
     unsigned overloaded;          /* of refused */
     enum err err;                 /* decided before anything was sent */
-    bool is_cancelled;
+    struct list linger;           /* c->lingering */
+    uint64_t bytes;
+    bool is_cancelled, is_called_off;
     struct io_req *done; /* NULL once the client has been answered */
     struct coordinator_outcome *outcome;
 };
@@ -68,7 +70,22 @@ static struct write *write_take(struct coordinator *c)
         *w = (struct write){ .arena = arena };
     }
     list_init(&w->task.link);
+    list_init(&w->linger);
     return w;
+}
+
+/* Lingering gives way to new writes: the oldest that only wait for late replicas are called off. */
+static bool write_has_room(struct coordinator *c)
+{
+    uint64_t max = c->options.requests_bytes_max ? c->options.requests_bytes_max : UINT64_MAX;
+    while (c->bytes_in_flight - c->bytes_ending > max && !list_empty(&c->lingering)) {
+        struct write *oldest = owner_of(c->lingering.next, struct write, linger);
+        list_remove(&oldest->linger);
+        oldest->is_called_off = true;
+        c->bytes_ending += oldest->bytes;
+        op_stop(&oldest->task.op, ERR_STOPPED);
+    }
+    return c->bytes_in_flight - c->bytes_ending <= max;
 }
 
 void coordinator_write(struct coordinator *c, struct io_req *req, struct op *op,
@@ -87,12 +104,13 @@ void coordinator_write(struct coordinator *c, struct io_req *req, struct op *op,
     w->required = level_required(args->level, ring, args->keyspace, self, true);
     w->counted = level_counts(args->level, ring, self, &w->replicas);
     c->counts.writes++;
-    c->bytes_in_flight += w->mutation.size;
+    w->bytes = sizeof *w + u64_max(ARENA_BYTES, w->mutation.size);
+    c->bytes_in_flight += w->bytes;
     if (w->required == 0)
         w->err = ERR_INVALID;
     else if (!enough_alive(c, &w->replicas, w->required, outcome))
         w->err = ERR_UNAVAILABLE;
-    else if (c->options.requests_bytes_max && c->bytes_in_flight > c->options.requests_bytes_max)
+    else if (!write_has_room(c))
         w->err = ERR_OVERLOADED;
     io_req_begin(req, op);
     task_begin(&w->task, c, states, write_release);
@@ -228,6 +246,7 @@ static struct op_next write_answer(struct op *op)
     io_req_end(w->done, err);
     w->done = NULL;
     w->outcome = NULL;
+    list_add(&w->task.c->lingering, &w->linger);
     return op_goto(LINGER);
 }
 
@@ -258,8 +277,10 @@ static void write_release(struct op *op)
 {
     struct write *w = write_of(op);
     struct coordinator *c = w->task.c;
-    ensure(!w->done && c->bytes_in_flight >= w->mutation.size);
-    c->bytes_in_flight -= w->mutation.size;
+    ensure(!w->done && c->bytes_in_flight >= w->bytes);
+    c->bytes_in_flight -= w->bytes;
+    c->bytes_ending -= w->is_called_off ? w->bytes : 0;
+    list_remove(&w->linger);
     task_end(&w->task);
     arena_reset(&w->arena);
     list_add(&c->idle_writes, &w->task.link);

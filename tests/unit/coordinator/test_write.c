@@ -1,6 +1,7 @@
 /* test_write.c - writes at every level, with replicas that obey, refuse, are slow, silent or dead.
  */
 // SPDX-License-Identifier: Apache-2.0
+#include "coordinator/inside.h"
 #include "script_client.h"
 
 #include <check.h>
@@ -211,6 +212,48 @@ START_TEST(stopping_ends_what_is_under_way)
 }
 END_TEST
 
+/* A replica is silent for longer than the budget lasts: writes that only wait for it give way, and
+ * only those that nobody has answered yet are too many. */
+START_TEST(lingering_gives_way_to_new_writes)
+{
+    struct coordinator_counts counts;
+    script_begin(1, 3, NULL, 0);
+    script.coordinator->options.requests_bytes_max = 100 << 10;
+    script.does[3] = SILENT;
+    for (int i = 0; i < 200; i++) {
+        script_write_start(&client, LEVEL_QUORUM);
+        client.timeout_ns = 60 * rig_second;
+        script_wait(&client);
+        ck_assert_int_eq(client.err, OK);
+        ck_assert_uint_le(script.coordinator->bytes_in_flight, 120 << 10);
+    }
+    coordinator_counts(script.coordinator, &counts);
+    ck_assert_uint_gt(counts.in_flight, 5);
+    script_end();
+}
+END_TEST
+
+START_TEST(too_many_unanswered_writes_are_overload)
+{
+    enum { MANY = 64 };
+    static struct script_client clients[MANY];
+    unsigned overloaded = 0;
+    script_begin(1, 3, NULL, 0);
+    script.coordinator->options.requests_bytes_max = 100 << 10;
+    script.does[2] = script.does[3] = SILENT;
+    for (int i = 0; i < MANY; i++)
+        script_write_start(&clients[i], LEVEL_QUORUM);
+    for (int i = 0; i < MANY; i++) {
+        script_wait(&clients[i]);
+        overloaded += clients[i].err == ERR_OVERLOADED;
+        ck_assert(clients[i].err == ERR_OVERLOADED || clients[i].err == ERR_WRITE_TIMEOUT);
+    }
+    ck_assert_uint_gt(overloaded, 32);
+    ck_assert_uint_lt(overloaded, 60);
+    script_end();
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("write");
@@ -222,6 +265,8 @@ int main(void)
     tcase_add_test(tc, a_write_lingers_for_the_slow_and_counts_them);
     tcase_add_test(tc, a_replica_that_dies_under_way_is_silent_not_a_failure);
     tcase_add_test(tc, stopping_ends_what_is_under_way);
+    tcase_add_test(tc, lingering_gives_way_to_new_writes);
+    tcase_add_test(tc, too_many_unanswered_writes_are_overload);
     suite_add_tcase(suite, tc);
     SRunner *runner = srunner_create(suite);
     srunner_run_all(runner, CK_NORMAL);

@@ -8,6 +8,8 @@ if(TARGET llhttp AND EXISTS ${CMAKE_SOURCE_DIR}/node/main.c)
   find_package(mimalloc QUIET)
   if(mimalloc_FOUND AND NOT SANITIZE)
     target_link_libraries(rondod PRIVATE mimalloc)
+    # Optimized across files, nothing seems to call it when the linker drops what is not called.
+    target_link_options(rondod PRIVATE LINKER:--no-as-needed)
   endif()
 endif()
 

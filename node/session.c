@@ -153,6 +153,8 @@ static void session_take(struct session *s)
         s->requests_total++;
         s->shard->counts.requests++;
         request_handle(s, &e);
+        s->shard->large_bytes -= s->large_bytes; /* the frame is in other hands */
+        s->large_bytes = 0;
     }
 }
 
@@ -317,6 +319,7 @@ static struct op_next session_turn(struct op *op)
     session_take(s); /* after a switch there may be more already */
     session_flush(s);
     session_receive(s);
+    session_flush(s); /* what a frame that finds no room is told */
     return session_is_over(s) ? op_goto(DRAIN) : op_wait(TURN);
 }
 

@@ -181,6 +181,13 @@ static bool request_hold(struct request *r)
     return has_room;
 }
 
+static struct op_next request_overload(struct request *r)
+{
+    r->shard->counts.overloaded++;
+    session_word_full(&r->failure.report);
+    return request_fail(r, ERR_OVERLOADED);
+}
+
 /* ---- begin ---- */
 
 static struct op_next request_begin_read(struct request *r)
@@ -199,6 +206,8 @@ static struct op_next request_begin_write(struct request *r)
 {
     r->parts_count = r->action.mutations_count;
     r->parts = arena_array(&r->arena, struct part, r->parts_count);
+    if (!request_hold(r))
+        return request_overload(r);
     for (size_t i = 0; i < r->parts_count; i++) {
         const struct cql_mutation *m = &r->action.mutations[i];
         struct coordinator_write w = { .keyspace =
@@ -332,11 +341,7 @@ static struct op_next request_fed(struct op *op)
     if (r->wait.err != OK)
         return request_fail(r, r->wait.err);
     cql_run_fed(&r->run, &r->read_outcome);
-    if (request_hold(r))
-        return op_goto(READ);
-    r->shard->counts.overloaded++;
-    session_word_full(&r->failure.report);
-    return request_fail(r, ERR_OVERLOADED);
+    return request_hold(r) ? op_goto(READ) : request_overload(r);
 }
 
 /* ---- writes and changes ---- */

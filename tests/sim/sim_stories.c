@@ -471,6 +471,137 @@ static void too_much_at_once(struct stage *s)
     stage_end(s);
 }
 
+/* What a batch may not be, and what it is told. */
+static void says_what_batches_may_not(struct stage *s)
+{
+    static const char *const one = "INSERT INTO k.t (k, c, v) VALUES (1, 1, 0x01)";
+    static const char *const two = "INSERT INTO k.t (k, c, v) VALUES (2, 1, 0x01)";
+    const struct {
+        enum batch_kind kind;
+        const char *first, *second;
+        int code; /* 0: it is done */
+    } cases[] = {
+        { BATCH_UNLOGGED, one, two, 0 },
+        { BATCH_LOGGED, one, one, 0 },
+        { BATCH_LOGGED, one, two, WIRE_ERROR_INVALID },
+        { BATCH_COUNTER, one, one, WIRE_ERROR_INVALID },
+        { BATCH_UNLOGGED, one, "SELECT * FROM k.t", WIRE_ERROR_INVALID },
+        { BATCH_UNLOGGED, one, "DROP TABLE k.t", WIRE_ERROR_INVALID },
+        { BATCH_UNLOGGED, one, "INSERT INTO k.nowhere (k) VALUES (1)", WIRE_ERROR_INVALID },
+        { BATCH_UNLOGGED, one, "INSERT INTO k.t (k, c, v VALUES", WIRE_ERROR_SYNTAX },
+        { BATCH_UNLOGGED, one, "INSERT INTO system.local (key) VALUES ('x')",
+          WIRE_ERROR_UNAUTHORIZED },
+    };
+    stage_born(s, 2);
+    stage_table(s);
+    struct talk *t = stage_talk(s, 0, 0, WIRE_V4);
+    for (size_t i = 0; i < array_count(cases); i++) {
+        struct batch_entry entries[] = { { .text_or_id = bytes_text(cases[i].first) },
+                                         { .text_or_id = bytes_text(cases[i].second) } };
+        struct request_batch batch = { cases[i].kind, 2, entries, .params.consistency = CL_ALL };
+        talk_batch(t, 1, &batch);
+        UNTIL(s, t->answers == i + 1);
+        int code = t->opcode == OPCODE_ERROR ? (int)t->error.code : 0;
+        if (code != cases[i].code)
+            stage_fail("batch %zu was answered %d: %s", i, code, t->error_text);
+    }
+    struct batch_entry unknown = { .is_prepared = true,
+                                   .text_or_id = bytes_text("0123456789abcdef") };
+    struct request_batch batch = { BATCH_UNLOGGED, 1, &unknown, .params.consistency = CL_ONE };
+    talk_batch(t, 1, &batch);
+    UNTIL(s, t->answers == array_count(cases) + 1);
+    CHECK(t->opcode == OPCODE_ERROR && t->error.code == WIRE_ERROR_UNPREPARED);
+    CHECK(bytes_equal(t->error.id, unknown.text_or_id));
+    stage_end(s);
+}
+
+/* Frames of 4 MiB on many connections: as many as the budget has room for are read, the others are
+ * told, and all of it is given back. */
+static void large_frames_meet_a_budget(struct stage *s)
+{
+    enum { CLIENTS = 6, ENTRIES = 210, VALUE = 20000 };
+    static char texts[ENTRIES][VALUE + 100];
+    static struct batch_entry entries[ENTRIES];
+    for (int i = 0; i < ENTRIES; i++) {
+        int n =
+            snprintf(texts[i], sizeof texts[i], "INSERT INTO k.t (k, c, v) VALUES (%d, 1, 0x", i);
+        memset(texts[i] + n, 'a', VALUE);
+        snprintf(texts[i] + n + VALUE, 10, ")");
+        entries[i].text_or_id = bytes_text(texts[i]);
+    }
+    struct request_batch batch = { BATCH_UNLOGGED, ENTRIES, entries, .params.consistency = CL_ONE };
+    s->ring.nodes[0].config.native_transport_max_request_data_in_flight_bytes = 10 << 20;
+    stage_born(s, 1);
+    stage_table(s);
+    struct shard *shard = stage_shard(s, 0);
+    struct talk *t[CLIENTS];
+    unsigned done = 0, refused = 0;
+    for (int i = 0; i < CLIENTS; i++)
+        t[i] = stage_talk(s, i, 0, WIRE_V5);
+    for (int i = 0; i < CLIENTS; i++)
+        talk_batch(t[i], 1, &batch);
+    for (int i = 0; i < CLIENTS; i++) {
+        UNTIL(s, t[i]->answers > 0 || t[i]->is_over);
+        CHECK(shard->large_bytes <= shard->plan.requests_bytes);
+        done += t[i]->answers > 0 && t[i]->errors == 0;
+        refused += t[i]->is_over || (t[i]->errors > 0 && t[i]->error.code == WIRE_ERROR_OVERLOADED);
+    }
+    if (done < 1 || refused < 1 || done + refused != CLIENTS)
+        stage_fail("%u done, %u refused; the last was told: %s", done, refused,
+                   t[CLIENTS - 1]->error_text);
+    stage_pass(s, second);
+    for (int i = 0; i < CLIENTS; i++)
+        stage_leave(s, i);
+    UNTIL(s, shard->counts.connections <= 1);
+    CHECK(shard->large_bytes == 0 && shard->request_bytes == 0);
+    stage_end(s);
+}
+
+/* A TRUNCATE is cut at some step: when it was said to be done, no node has a row, whoever died;
+ * when not, saying it again does it. */
+static void truncates_through_a_death(struct stage *s)
+{
+    uint64_t after = 3 * (sim_draw(s->ring.sim) % 16);
+    int victim = (int)(sim_draw(s->ring.sim) % 3);
+    stage_born(s, 0);
+    stage_table(s);
+    fill(s, 1, 10, 10);
+    struct talk *t = stage_talk(s, 0, 0, WIRE_V4);
+    talk_query(t, 1, CL_ONE, "TRUNCATE k.t");
+    for (uint64_t k = 0; k < after; k++)
+        stage_step(s, UINT64_MAX, "a table is emptied");
+    stage_kill(s, victim);
+    UNTIL(s, t->answers > 0 || t->is_over);
+    stage_return(s, victim);
+    if (t->answers == 0 || t->opcode == OPCODE_ERROR)
+        CHECK(stage_ask(s, 1, CL_ONE, "TRUNCATE k.t") == 0);
+    for (int i = 0; i < RING_NODES; i++)
+        CHECK(stage_ask(s, i, CL_ONE, "SELECT count(*) FROM k.t") == 0 && stage_number(s, i) == 0);
+    stage_end(s);
+}
+
+/* A node that hangs holds up a schema change and a truncation; the one that was asked stops within
+ * seconds all the same. */
+static void stops_beside_a_hanging_node(struct stage *s)
+{
+    stage_born(s, 2);
+    stage_table(s);
+    struct talk *t = stage_talk(s, 0, 0, WIRE_V4);
+    sim_pause(s->ring.sim, 2, 60 * second);
+    talk_query(t, 1, CL_ONE, "TRUNCATE k.t");
+    talk_query(t, 2, CL_ONE, "CREATE TABLE k.u (a int PRIMARY KEY)");
+    talk_query(t, 3, CL_ALL, "INSERT INTO k.t (k, c, v) VALUES (1, 1, 0x01)");
+    stage_pass(s, second / 2);
+    uint64_t begun = sim_now(s->ring.sim);
+    sim_signal(s->ring.sim, 0);
+    UNTIL(s, !sim_alive(s->ring.sim, 0));
+    if (sim_now(s->ring.sim) - begun > 4 * second)
+        stage_fail("it took %llu ms to stop",
+                   (unsigned long long)((sim_now(s->ring.sim) - begun) / 1000000));
+    CHECK(sim_open_handles(s->ring.sim, 0) == 0 && sim_open_ops(s->ring.sim, 0) == 0);
+    CHECK(sim_open_blocks(s->ring.sim, 0) == 0);
+}
+
 static const struct {
     const char *name;
     void (*tell)(struct stage *);
@@ -496,6 +627,10 @@ static const struct {
     STORY(idles),
     STORY(limits_connections),
     STORY(too_much_at_once),
+    STORY(says_what_batches_may_not),
+    STORY(large_frames_meet_a_budget),
+    STORY(truncates_through_a_death),
+    STORY(stops_beside_a_hanging_node),
 };
 
 static bool is_wanted(int argc, char **argv, const char *name)

@@ -64,6 +64,8 @@ static void page_info(struct shard *s, const struct counts *counts, struct buf *
     json_open(&j, NULL, '{');
     json_text(&j, "version", RONDO_VERSION);
     json_text(&j, "release", RONDO_RELEASE);
+    if (s->process->pid)
+        json_number(&j, "pid", s->process->pid);
     json_text(&j, "cluster", s->config->cluster_name);
     json_text(&j, "socket", socket);
     json_text(&j, "data", s->config->data_file_directories.items[0]);

@@ -82,7 +82,7 @@ static enum err load_config(struct config *config, struct arena *arena, const ch
 
 static enum err run_config(struct config *config, struct report *failed)
 {
-    struct node_process process = { .config = config, .said = say };
+    struct node_process process = { .config = config, .said = say, .pid = machine_pid() };
     if (config->shards == 0)
         config->shards = (int)u64_min((uint64_t)machine_cores(), NODE_SHARDS_MAX);
     if (config->shards > NODE_SHARDS_MAX)

@@ -36,6 +36,7 @@ enum { NODE_SHARDS_MAX = 64 };
 struct node_process {
     const struct config *config; /* checked; computed settings are filled in (node_config_fill) */
     uint64_t memory_bytes;       /* of the machine or the cgroup */
+    int pid;                     /* of the process; 0: it has none of its own */
     struct io_addr listen, broadcast, rpc, broadcast_rpc, admin;
     struct report failed;           /* err OK: it was asked to stop and stopped */
     void (*said)(const char *line); /* progress for the console; may be NULL */

@@ -14,6 +14,8 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+int machine_pid(void) { return (int)getpid(); }
+
 int machine_cores(void)
 {
     cpu_set_t set;

@@ -175,14 +175,20 @@ def test_order_slices_limits_and_in(session, keyspace):
     assert bounds[0] == 30
 
 
-def test_lz4_on_frames(ring):
+@pytest.mark.parametrize("compression", ["lz4", False])
+@pytest.mark.parametrize("version", [4, 5])
+def test_with_and_without_lz4(ring, version, compression):
     from conftest import connect
-    for version in (4, 5):
-        cluster = connect(ring, version, compression="lz4")
-        session = cluster.connect()
-        rows = session.execute("SELECT * FROM system_schema.columns").all()
-        assert len(rows) > 100
-        cluster.shutdown()
+    cluster = connect(ring, version, compression=compression)
+    session = cluster.connect()
+    used = cluster.control_connection._connection
+    assert used.protocol_version == version and bool(used.compressor) == bool(compression)
+    rows = session.execute("SELECT * FROM system_schema.columns").all()
+    assert len(rows) > 100
+    text = "x" * 500000  # several frames in v5
+    with pytest.raises(cassandra.InvalidRequest, match="500000"):
+        session.execute("SELECT key FROM system.local WHERE key = %s", (text,))
+    cluster.shutdown()
 
 
 def test_schema_events_reach_other_clients(ring, session):

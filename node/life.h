@@ -8,6 +8,7 @@
  */
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
+#include "node/mark.h"
 #include "node/shard.h"
 
 enum phase {
@@ -22,6 +23,7 @@ struct phase_mail { /* from shard 0 to another shard, and home when the phase is
     struct io_mail mail;
     struct life *leader;
     enum phase phase;
+    int64_t last_timestamp; /* PHASE_SERVE: writes get later ones */
     struct report failed;
 };
 
@@ -41,6 +43,7 @@ struct life {
     struct phase_mail mails[NODE_SHARDS_MAX];
     int away; /* mails that are not home */
     struct io_file *lock;
+    struct mark mark;
     uint64_t free_bytes;
     struct io_req signal;
     struct arena arena;   /* paths */

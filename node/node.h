@@ -15,6 +15,7 @@
  *     serve.c      requests of other nodes
  *     system*.c    the tables that the node makes up: system, system_schema, system_views
  *     admin.c      HTTP: status, health, metrics
+ *     mark.c       the clock's mark on disk, which timestamps stay behind
  *     post.c       mail between shards           plan.c       memory_limit divided
  *     counts.c     what is counted, one list
  *

@@ -145,6 +145,8 @@ static struct op_next follow_wait(struct op *op)
         l->first = l->asked->leader->shard->cluster;
         log_attach(l->shard->io, l->asked->leader->shard->log);
     }
+    if (l->asked->phase == PHASE_SERVE)
+        l->shard->last_timestamp = l->asked->last_timestamp;
     stage_start(l, l->asked->phase);
     return op_wait(WORK);
 }
@@ -184,6 +186,7 @@ static void lead_others(struct life *l, enum phase phase)
     for (int i = 1; i < io_shards(io); i++) {
         l->mails[i] = (struct phase_mail){ .mail = { .there = phase_there, .home = phase_home },
                                            .leader = l,
+                                           .last_timestamp = l->mark.floor_us,
                                            .phase = phase };
         l->away++;
         shard_post(l->shard, i, &l->mails[i].mail);
@@ -335,6 +338,7 @@ static struct op_next lead_lock(struct op *op)
         return lead_fail(l, l->wait.err,
                          arena_printf(&l->arena, "cannot write to the data folder %s", folder),
                          "give data_file_directories a folder that this user may write to");
+    mark_start(&l->mark, l->shard, op, folder);
     io_space(l->shard->io, &l->wait, op, l->shard->config->commitlog_directory, &l->free_bytes);
     return op_wait(SPACE);
 }
@@ -424,10 +428,11 @@ static struct op_next lead_cluster(struct op *op)
 static struct op_next lead_open(struct op *op)
 {
     struct life *l = life_of(op);
-    if (!lead_all_done(l))
+    if (!lead_all_done(l) || !l->mark.is_read)
         return op_wait(OPEN);
     if (l->shard->process->failed.err != OK || lead_must_stop(l))
         return op_goto(HUSH);
+    l->shard->last_timestamp = l->mark.floor_us;
     lead_all(l, PHASE_SERVE);
     return op_wait(SERVE);
 }
@@ -464,7 +469,8 @@ static struct op_next lead_hush(struct op *op)
         io_cancel(l->shard->io, &l->signal);
     accept_stop(l->shard);
     admin_stop(l->shard);
-    if (!accept_idle(l->shard) || !admin_idle(l->shard)) {
+    mark_stop(&l->mark);
+    if (!accept_idle(l->shard) || !admin_idle(l->shard) || !mark_is_idle(&l->mark)) {
         if (!l->nap.busy)
             io_sleep(l->shard->io, &l->nap, op, hush_nap_ns);
         return op_wait(HUSH);

@@ -213,10 +213,11 @@ void story_moves_house(struct stage *s)
     stage_end(s);
 }
 
-/* The clock of a node goes back by an hour: its later writes still win over its earlier ones. */
+/* The clock of a node goes back by an hour, while it runs and while it is down: its later writes
+ * still win over its earlier ones. */
 void story_clock_goes_back(struct stage *s)
 {
-    stage_born(s, 1);
+    stage_born(s, 2);
     stage_table(s);
     CHECK(stage_ask(s, 0, CL_ALL, "INSERT INTO k.t (k, c, v) VALUES (1, 1, 0x01)") == 0);
     sim_clock_jump(s->ring.sim, 0, -3600ll * 1000 * 1000);
@@ -224,6 +225,13 @@ void story_clock_goes_back(struct stage *s)
           0);
     CHECK(stage_ask(s, 1, CL_ALL, "SELECT v FROM k.t WHERE k = 1") == 0);
     CHECK(stage_number(s, 1) == 2);
+    stage_kill(s, 0);
+    sim_clock_jump(s->ring.sim, 0, -3600ll * 1000 * 1000);
+    stage_return(s, 0);
+    CHECK(stage_ask(s, 0, CL_ALL, "INSERT INTO k.t (k, c, v) VALUES (1, 1, 0x0000000000000003)") ==
+          0);
+    CHECK(stage_ask(s, 1, CL_ALL, "SELECT v FROM k.t WHERE k = 1") == 0);
+    CHECK(stage_number(s, 1) == 3);
     stage_end(s);
 }
 

@@ -12,6 +12,7 @@
     X(names_a_keyspace)                \
     X(keeps_time)                      \
     X(idles)                           \
+    X(forgives_so_often)               \
     X(limits_connections)              \
     X(too_much_at_once)                \
     X(says_what_batches_may_not)       \

@@ -192,6 +192,28 @@ void story_idles(struct stage *s)
     stage_end(s);
 }
 
+/* consecutive_message_errors_threshold: so many bad messages in a row are answered, one more ends
+ * the connection, and a good one in between begins anew. */
+void story_forgives_so_often(struct stage *s)
+{
+    s->ring.nodes[0].config.consecutive_message_errors_threshold = 3;
+    stage_born(s, 1);
+    struct talk *t = stage_talk(s, 0, 0, WIRE_V4);
+    for (size_t i = 1; i <= 6; i++) {
+        if (i == 4) {
+            talk_query(t, 9, CL_ONE, "SELECT key FROM system.local");
+            UNTIL(s, t->opcode == OPCODE_RESULT);
+        }
+        talk_nonsense(t, (int16_t)i);
+        UNTIL(s, t->errors == i || t->is_over);
+        CHECK(!t->is_over && t->error.code == WIRE_ERROR_PROTOCOL);
+    }
+    talk_nonsense(t, 7);
+    UNTIL(s, t->is_over);
+    CHECK(t->errors == 7);
+    stage_end(s);
+}
+
 /* The limit on connections is the node's, wherever they are. */
 void story_limits_connections(struct stage *s)
 {

@@ -87,6 +87,12 @@ void talk_register(struct talk *t)
     talk_end(t);
 }
 
+void talk_nonsense(struct talk *t, int16_t stream)
+{
+    talk_begin(t, stream, OPCODE_READY);
+    talk_end(t);
+}
+
 void talk_listen(struct talk *t, bool is_deaf)
 {
     t->is_deaf = is_deaf;

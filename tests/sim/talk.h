@@ -43,6 +43,7 @@ void talk_prepare(struct talk *, int16_t stream, const char *text, const char *k
 void talk_execute(struct talk *, int16_t stream, const struct request_execute *);
 void talk_batch(struct talk *, int16_t stream, const struct request_batch *);
 void talk_register(struct talk *);
+void talk_nonsense(struct talk *, int16_t stream); /* an opcode that clients do not send */
 void talk_listen(struct talk *, bool is_deaf);
 /* Hangs up; step the world until talk_gone. */
 void talk_leave(struct talk *);

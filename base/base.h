@@ -77,3 +77,9 @@ struct report {
 };
 /* Fills `report` (which may be NULL) and returns `err`, so that `return report_set(...)` reads. */
 enum err report_set(struct report *, enum err, const char *format, ...) printf_like(3, 4);
+/* Nothing is reported.  On a warm path: it does not write all of the text's room. */
+static inline void report_clear(struct report *report)
+{
+    report->err = OK;
+    report->text[0] = 0;
+}

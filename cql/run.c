@@ -24,7 +24,6 @@ enum {
 struct cql_select_bound {
     const struct plan_select *select;
     struct eval eval;
-    uint8_t slots[EVAL_SLOTS][EVAL_SLOT_BYTES];
     struct page page;
     uint64_t partition_limit; /* UINT64_MAX: none */
     struct aggregate *aggregates;
@@ -210,7 +209,7 @@ static enum err bind_select(struct cql_run *run, const struct cql_params *params
         err = bind_reads(run);
     if (!err)
         err = bind_page(run, params);
-    b->eval.slots = b->slots;
+    b->eval.slots = arena_alloc(run->arena, sizeof *b->eval.slots * EVAL_SLOTS);
     b->is_paged = params->page_size > 0 && !b->select->is_aggregate;
     run->page_left = b->is_paged ? (uint64_t)params->page_size : UINT64_MAX;
     run->out_limit = b->is_paged ? PAGE_BYTES_MAX : ANSWER_BYTES_MAX;

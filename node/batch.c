@@ -155,7 +155,8 @@ enum err batch_bind(struct session *s, const struct wire_envelope *e, struct are
     const struct query_params *q = &b.request.params;
     int64_t wall = io_wall(s->shard->io);
     b.params = (struct cql_params){ .now_seconds = wall / 1000000, .wall_micros = wall };
-    b.params.timestamp = (q->flags & PARAM_TIMESTAMP) ? q->timestamp : shard_timestamp(s->shard);
+    b.params.timestamp =
+        (q->flags & PARAM_TIMESTAMP) ? q->timestamp : shard_timestamp(s->shard, wall);
     if (q->flags & PARAM_NOW)
         b.params.now_seconds = q->now_seconds;
     for (size_t i = 0; err == OK && i < b.request.entries_count; i++)

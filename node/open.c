@@ -6,9 +6,8 @@
 #include "node/session.h"
 #include "node/system.h"
 
-int64_t shard_timestamp(struct shard *s)
+int64_t shard_timestamp(struct shard *s, int64_t wall)
 {
-    int64_t wall = io_wall(s->io);
     s->last_timestamp = wall > s->last_timestamp ? wall : s->last_timestamp + 1;
     return s->last_timestamp;
 }
@@ -26,7 +25,7 @@ static void statement_params(struct shard *shard, struct statement *st)
                                       .wall_micros = wall,
                                       .page_size = q->page_size,
                                       .paging_state = q->paging_state };
-    st->params.timestamp = has_timestamp ? q->timestamp : shard_timestamp(shard);
+    st->params.timestamp = has_timestamp ? q->timestamp : shard_timestamp(shard, wall);
     st->params.random[0] = io_random(shard->io);
     st->params.random[1] = io_random(shard->io);
     st->level = (enum level)q->consistency;

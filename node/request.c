@@ -120,26 +120,27 @@ static void request_register(struct session *s, const struct wire_envelope *e, s
 /* ---- QUERY and EXECUTE ---- */
 
 /* Runs a SELECT to its end without waiting; the answer is written in place.  False when something
- * would have to wait: then nothing has been written. */
-static bool select_now(struct session *s, const struct wire_envelope *e, struct statement *st)
+ * would have to wait: then nothing has been written.  *f is clear. */
+static bool select_now(struct session *s, const struct wire_envelope *e, struct statement *st,
+                       struct failure *f)
 {
     struct arena *arena = &s->shard->scratch;
     struct wire_out *out = session_out(s);
     struct cql_run run;
     const struct read *read;
-    struct failure f = { .consistency = st->wire.consistency };
+    f->consistency = st->wire.consistency;
     struct buf *body = wire_begin(out, 0, e->stream, OPCODE_RESULT);
     struct cql_answer answer = { out->version, st->wire.flags,
                                  statement_new_metadata_id(st, out->version), arena, body };
     enum err err =
-        cql_run_begin(&run, st->plan, &s->shard->catalog, &st->params, &answer, &f.report);
+        cql_run_begin(&run, st->plan, &s->shard->catalog, &st->params, &answer, &f->report);
     while (err == OK && cql_run_next(&run, &read)) {
         struct read_outcome outcome = { 0 };
         err = statement_read_now(s->shard, st, read, arena, &run.sink, &outcome);
         if (err == OK)
             cql_run_fed(&run, &outcome);
         else if (err != ERR_WOULD_WAIT)
-            f.report = (struct report){ .err = err };
+            f->report.err = err;
     }
     if (err == OK) {
         cql_run_end(&run);
@@ -149,9 +150,9 @@ static bool select_now(struct session *s, const struct wire_envelope *e, struct 
         wire_abandon(out);
         if (err == ERR_WOULD_WAIT)
             return false;
-        if (!f.report.text[0])
-            snprintf(f.report.text, sizeof f.report.text, "%s", err_text(err));
-        session_answer_failure(s, e->stream, &f);
+        if (!f->report.text[0])
+            snprintf(f->report.text, sizeof f->report.text, "%s", err_text(err));
+        session_answer_failure(s, e->stream, f);
         return true;
     }
     wire_end(out);
@@ -178,7 +179,8 @@ static bool use_now(struct session *s, const struct wire_envelope *e, struct sta
 static bool statement_now(struct session *s, const struct wire_envelope *e)
 {
     struct statement st = { 0 };
-    struct failure f = { 0 };
+    struct failure f;
+    failure_clear(&f);
     uint64_t begun = io_clock(s->shard->io);
     if (statement_open(s, e, &s->shard->scratch, &st, &f) != OK) {
         session_answer_failure(s, e->stream, &f);
@@ -188,7 +190,7 @@ static bool statement_now(struct session *s, const struct wire_envelope *e)
     bool is_one = st.level == LEVEL_ONE || st.level == LEVEL_LOCAL_ONE || statement_is_virtual(&st);
     bool is_done = false;
     if (kind == CQL_SELECT && is_one)
-        is_done = select_now(s, e, &st);
+        is_done = select_now(s, e, &st, &f);
     else if (kind == CQL_USE)
         is_done = use_now(s, e, &st);
     if (is_done && kind == CQL_SELECT)

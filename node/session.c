@@ -141,7 +141,8 @@ static void session_take(struct session *s)
 {
     while (!s->recv.busy && session_may_take(s)) {
         struct wire_envelope e = { 0 };
-        struct report report = { 0 };
+        struct report report;
+        report_clear(&report);
         enum wire_verdict verdict = wire_in_next(&s->in, &e, &report);
         if (verdict == WIRE_MORE)
             return;

@@ -63,13 +63,19 @@ bool session_is_full(const struct session *);
 void session_answer_report(struct session *, int16_t stream, const struct report *);
 /* An error with all the fields that clients expect of it. */
 struct failure {
-    struct report report;
     enum consistency consistency;
     struct coordinator_outcome outcome;
     const char *write_type;       /* "SIMPLE", ... for write errors */
     struct bytes keyspace, table; /* ERR_EXISTS of a schema change */
     struct bytes id;              /* ERR_UNPREPARED */
+    struct report report;
 };
+/* None yet; what lies behind the end of the report's text is not written. */
+static inline void failure_clear(struct failure *f)
+{
+    memset(f, 0, offsetof(struct failure, report));
+    report_clear(&f->report);
+}
 void session_answer_failure(struct session *, int16_t stream, const struct failure *);
 /* An answer whose body is already there. */
 void session_answer_body(struct session *, int16_t stream, enum opcode, struct bytes body);

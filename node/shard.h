@@ -63,6 +63,6 @@ void *shard_piece(struct shard *, size_t size);
 static inline struct shard *shard_of(struct io *io) { return io_context(io); }
 /* Posts a mail, now or when its way has room. */
 void shard_post(struct shard *, int to, struct io_mail *);
-/* A timestamp for a write: max(wall clock, the last one + 1), microseconds. */
-int64_t shard_timestamp(struct shard *);
+/* A timestamp for a write: max(wall clock as it is now, the last one + 1), microseconds. */
+int64_t shard_timestamp(struct shard *, int64_t wall);
 static inline int64_t shard_now_seconds(struct shard *s) { return io_wall(s->io) / 1000000; }

@@ -73,6 +73,7 @@ class Node:
         self.ring, self.number, self.address = ring, number, address
         self.folder = ring.folder / f"node{number}"
         self.process = None
+        self.rights = []  # what setpriv(1) takes from it
 
     def configure(self, **more):
         settings = {
@@ -98,7 +99,7 @@ class Node:
     def start(self):
         with open(self.folder / "console.txt", "ab") as console:
             command = ["setpriv", "--pdeathsig", "KILL",  # so that it does not outlive a killed test
-                       BUILD / "rondod", "--config", self.folder / "rondo.yaml"]
+                       *self.rights, BUILD / "rondod", "--config", self.folder / "rondo.yaml"]
             self.process = subprocess.Popen(command, stdout=console, stderr=console, env=ENVIRONMENT,
                                             start_new_session=True)
 

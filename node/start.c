@@ -389,13 +389,15 @@ static struct op_next lead_log(struct op *op)
     return op_goto(CLUSTER);
 }
 
-/* Tells what a birth waits for, at most once a second and only when it is something new. */
+/* Tells what a birth waits for when it takes longer than a second, at most once a second, and only
+ * when it is something new. */
 static void lead_tell_wait(struct life *l, struct op *op)
 {
     const char *waits = l->shard->cluster ? cluster_waits_for(l->shard->cluster) : NULL;
+    bool has_napped = l->nap.op;
     if (l->nap.busy)
         return;
-    if (waits && waits[0] && (!l->told || strcmp(l->told, waits) != 0)) {
+    if (has_napped && waits && waits[0] && (!l->told || strcmp(l->told, waits) != 0)) {
         l->told = arena_text(&l->arena, bytes_text(waits));
         lead_say(l, l->told);
         log_note(l->shard->io, LOG_INFO, "waits", "for=\"%s\"", l->told);

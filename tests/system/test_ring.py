@@ -71,6 +71,7 @@ def test_the_order_of_starting_does_not_matter():
             node.configure()
         ring.node(3).start()
         until(lambda: (ring.node(3).folder / "data" / "metadata").exists())
+        until(lambda: "1 of 3 seeds have answered, waiting for" in ring.node(3).said())
         assert ring.node(3).process.poll() is None and not ring.node(3).is_serving()
         ring.node(1).start()
         until(lambda: (ring.node(1).folder / "data" / "metadata").exists())

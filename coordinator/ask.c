@@ -2,7 +2,8 @@
  *
  *     ask ──> gather ──> merge ──> ended
  *               ▲ │
- *               └─┘ a replica failed: the next one that is up is asked
+ *               └─┘ a replica failed: the next one that is up is asked; when there is none and only
+ *                   the connection broke, the same one again
  *
  * The local replica is asked first, then the others in ring order.  A round may bring fewer rows
  * than the limit although more follow: it says so (has_more) and where, and whoever reads goes on
@@ -23,7 +24,8 @@ struct ask {
     struct cluster_call calls[REPLICAS_MAX];
     struct io_req local, timer;
     struct bytes local_answer, encoded;
-    size_t asked;              /* of replicas, from the first */
+    size_t asked; /* of replicas, from the first */
+    unsigned repeats[REPLICAS_MAX];
     unsigned answered, failed; /* a bit per replica */
     unsigned refused;          /* of failed: by the replica itself */
     bool is_cancelled;
@@ -156,9 +158,16 @@ static void ask_look(struct ask *a)
             a->answered |= bit;
             continue;
         }
+        bool is_last = a->asked == a->replicas.count;
+        if (is_last && a->timer.busy &&
+            may_repeat(a->task.c, a->replicas.nodes[i], req->err, a->repeats[i])) {
+            a->repeats[i]++;
+            ask_one(a, i);
+            continue;
+        }
         a->failed |= bit;
         a->refused |= ask_is_refusal(req->err) ? bit : 0;
-        if (a->asked < a->replicas.count)
+        if (!is_last)
             ask_one(a, a->asked++);
     }
 }

@@ -25,6 +25,15 @@ void task_begin(struct task *, struct coordinator *, const struct op_state *,
                 void (*release)(struct op *));
 void task_end(struct task *);
 
+/* A connection that broke says nothing about its node: while that is up, it is asked again, a few
+ * times; reads and mutations may be repeated. */
+enum { REPEATS_MAX = 3 };
+static inline bool may_repeat(struct coordinator *c, unsigned node, enum err err, unsigned repeats)
+{
+    return err == ERR_CLOSED && repeats < REPEATS_MAX && !c->is_stopping &&
+           cluster_is_up(c->cluster, node);
+}
+
 /* ---- ask.c: one round of one read on one set of replicas ---- */
 struct ask_args {
     const struct replicas *replicas; /* copied */

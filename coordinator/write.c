@@ -29,6 +29,7 @@ struct write {
     struct replicas replicas;
     struct cluster_call calls[REPLICAS_MAX];
     struct io_req local, timer;
+    unsigned repeats[REPLICAS_MAX];
     unsigned sent, acked, failed; /* a bit per replica */
     unsigned refused, broken;     /* of failed: by the replica itself; without any word */
     unsigned counted, required;   /* which replicas count for the level, how many it needs */
@@ -187,8 +188,15 @@ static void write_look(struct write *w)
             continue;
         bool is_self = w->replicas.nodes[i] == cluster_self(w->task.c->cluster);
         const struct io_req *req = is_self ? &w->local : &w->calls[i].req;
-        if (!req->busy)
-            write_note(w, i, req->err);
+        if (req->busy)
+            continue;
+        bool is_open = w->timer.busy && !w->is_cancelled && !w->is_called_off && !w->task.op.stop;
+        if (is_open && may_repeat(w->task.c, w->replicas.nodes[i], req->err, w->repeats[i])) {
+            w->repeats[i]++;
+            write_to(w, i);
+            continue;
+        }
+        write_note(w, i, req->err);
     }
 }
 

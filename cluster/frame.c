@@ -63,6 +63,7 @@ void frame_encode(struct buf *out, const struct frame *f, struct bytes body)
     ensure(rest.size <= FRAME_BYTES_MAX);
     put_be32(prefix, (uint32_t)rest.size);
     put_be32(prefix + 4, crc32c_of(0, rest));
+    put_be32(prefix + 8, crc32c_of(0, bytes_of(prefix, 8)));
 }
 
 static void request_decode(struct cursor *c, struct frame *f)
@@ -106,6 +107,8 @@ enum err frame_decode(struct bytes in, size_t bytes_max, struct frame *out, size
     *used = FRAME_PREFIX_BYTES;
     if (in.size < FRAME_PREFIX_BYTES)
         return ERR_WOULD_WAIT;
+    if (crc32c_of(0, bytes_of(in.data, 8)) != get_be32(in.data + 8))
+        return ERR_CORRUPT;
     size_t length = get_be32(in.data);
     if (length > bytes_max)
         return ERR_LIMIT;

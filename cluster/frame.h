@@ -1,18 +1,20 @@
 /* frame.h - one message between nodes as bytes.
  *
- *     u32 length of head and body | u32 CRC-32C of them | head (msgpack) | body
+ *     u32 length of head and body | u32 CRC-32C of them | u32 CRC-32C of these two | head | body
  *
  *     request: [verb, id, epoch, budget in microseconds, token or nil, size before LZ4 or 0]
  *     answer:  [nil, id, err, size before LZ4 or 0]
  *
- * A body above 4 KiB travels as an LZ4 block when that is smaller.
+ * The head is msgpack.  The prefix has a checksum of its own, so that a length that is wrong is
+ * seen at once: without it a connection would wait for bytes that nobody sends. A body above 4 KiB
+ * travels as an LZ4 block when that is smaller.
  */
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 #include "cluster/cluster.h"
 
 enum {
-    FRAME_PREFIX_BYTES = 8,
+    FRAME_PREFIX_BYTES = 12,
     FRAME_BYTES_MAX = CLUSTER_BODY_BYTES_MAX + 128,
     FRAME_LZ4_FROM_BYTES = 4096,
     VERB_HELLO = 0, /* the first frame of a connection, and its answer: hello.h */

@@ -44,7 +44,8 @@ def ring():
 
 
 def frame(body, length=None, crc=None):
-    return struct.pack(">II", len(body) if length is None else length, crc32c(body) if crc is None else crc) + body
+    prefix = struct.pack(">II", len(body) if length is None else length, crc32c(body) if crc is None else crc)
+    return prefix + struct.pack(">I", crc32c(prefix)) + body
 
 
 GARBAGE = {
@@ -52,7 +53,8 @@ GARBAGE = {
     "CQL": w.envelope(4, w.OPTIONS) * 20,
     "zeros": bytes(4096),
     "ones": b"\xff" * 4096,
-    "a length of 2 GiB": struct.pack(">II", 0x7FFFFFFF, 0) + b"x" * 100,
+    "a length of 2 GiB": frame(b"x" * 100, length=0x7FFFFFFF),
+    "a prefix that does not hold": b"\0\0\0\x20" + b"x" * 100,
     "a wrong checksum": frame(b"\x96\x00\x01\x00\x00\xc0\x00", crc=1),
     "msgpack that is none": frame(b"\xc1" * 64),
     "a head that is cut off": frame(b"\x96\x00\x01"),

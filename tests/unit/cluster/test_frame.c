@@ -79,7 +79,7 @@ START_TEST(a_frame_that_is_cut_is_waited_for_and_one_that_is_wrong_is_refused)
         ck_assert_uint_gt(used, n);
         ck_assert_uint_le(used, out.size);
     }
-    for (size_t i = 4; i < out.size; i++) {
+    for (size_t i = 0; i < out.size; i++) {
         out.data[i] ^= 0x20;
         ck_assert_int_eq(frame_decode(buf_bytes(&out), FRAME_BYTES_MAX, &got, &used), ERR_CORRUPT);
         out.data[i] ^= 0x20;
@@ -94,16 +94,18 @@ START_TEST(a_head_of_any_bytes_never_runs_over)
 {
     struct prng dice = { (uint64_t)_i };
     for (int round = 0; round < 2000; round++) {
+        enum { PREFIX = FRAME_PREFIX_BYTES };
         uint8_t raw[64];
-        size_t size = 8 + prng_below(&dice, 56), used;
+        size_t size = PREFIX + prng_below(&dice, sizeof raw - PREFIX), used;
         struct frame got;
         struct bytes body;
         for (size_t i = 0; i < size; i++)
             raw[i] = (uint8_t)prng_next(&dice);
         if (prng_chance(&dice, 80))
-            raw[8] = prng_chance(&dice, 50) ? 0x96 : 0x94;
-        put_be32(raw, (uint32_t)size - 8);
-        put_be32(raw + 4, crc32c_of(0, bytes_of(raw + 8, size - 8)));
+            raw[PREFIX] = prng_chance(&dice, 50) ? 0x96 : 0x94;
+        put_be32(raw, (uint32_t)size - PREFIX);
+        put_be32(raw + 4, crc32c_of(0, bytes_of(raw + PREFIX, size - PREFIX)));
+        put_be32(raw + 8, crc32c_of(0, bytes_of(raw, 8)));
         enum err err = frame_decode(bytes_of(raw, size), FRAME_BYTES_MAX, &got, &used);
         ck_assert(err == OK || err == ERR_CORRUPT);
         if (err == OK)

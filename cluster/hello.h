@@ -30,7 +30,7 @@ struct hello {
     unsigned version_least, version_most;
     char cluster_name[CLUSTER_NAME_BYTES];
     struct uuid cluster_id, host_id; /* cluster_id zero: not born */
-    struct uuid wanted; /* whom the dialler means to reach; zero: whoever is there */
+    struct uuid wanted;              /* whom the dialler means to reach; zero: whoever is there */
     struct io_addr internode, native;
     enum lane lane;
     unsigned shard;       /* that dials */

@@ -38,14 +38,14 @@ void io_req_end(struct io_req *, enum err);
 
 /* ---- who and when ---- */
 struct ops *io_ops(struct io *);
-int io_self(const struct io *);   /* this shard, from 0 */
-int io_shards(const struct io *); /* how many the node has */
+int io_self(const struct io *);      /* this shard, from 0 */
+int io_shards(const struct io *);    /* how many the node has */
 void *io_context(const struct io *); /* what the program set by io_set_context for this shard */
 void io_set_context(struct io *, void *);
-uint64_t io_now(struct io *);     /* ns, monotonic, fixed within a turn */
-uint64_t io_clock(struct io *);   /* ns, monotonic, read now: for measuring, not for deciding */
-int64_t io_wall(struct io *);     /* microseconds since 1970, may jump */
-uint64_t io_spent(struct io *);   /* ns since the running step began */
+uint64_t io_now(struct io *);   /* ns, monotonic, fixed within a turn */
+uint64_t io_clock(struct io *); /* ns, monotonic, read now: for measuring, not for deciding */
+int64_t io_wall(struct io *);   /* microseconds since 1970, may jump */
+uint64_t io_spent(struct io *); /* ns since the running step began */
 void io_charge(struct io *, uint64_t ns); /* declares a price; virtual time passes, real does not */
 uint64_t io_random(struct io *);
 bool io_rare(struct io *, const char *name); /* false for ever in the real world */
@@ -83,8 +83,8 @@ void io_truncate(struct io *, struct io_req *, struct op *, struct io_file *, ui
 void io_rename(struct io *, struct io_req *, struct op *, const char *from, const char *to);
 void io_link(struct io *, struct io_req *, struct op *, const char *from, const char *to);
 void io_remove(struct io *, struct io_req *, struct op *, const char *path); /* file or empty dir */
-void io_mkdir(struct io *, struct io_req *, struct op *, const char *path); /* with its parents; OK
-                                                                      when it exists already */
+void io_mkdir(struct io *, struct io_req *, struct op *, const char *path);  /* with its parents; OK
+                                                                       when it exists already */
 /* Takes an exclusive lock that ends with the process: ERR_EXISTS when another holds it. */
 void io_lock(struct io *, struct io_req *, struct op *, const char *path, struct io_file **out);
 struct io_names {
@@ -105,8 +105,8 @@ void io_space(struct io *, struct io_req *, struct op *, const char *path, uint6
 struct io_addr {
     uint8_t family; /* 4, 6, or 1: a Unix socket */
     uint16_t port;
-    uint8_t ip[16];  /* 4 or 16 bytes, network order */
-    char path[100];  /* family 1 */
+    uint8_t ip[16]; /* 4 or 16 bytes, network order */
+    char path[100]; /* family 1 */
 };
 enum { IO_ADDR_TEXT_BYTES = 112 };
 /* "127.0.0.1:9042", "[::1]:9042" or the path. */
@@ -166,10 +166,10 @@ void io_post_home(struct io *, struct io_mail *);
 
 /* ---- what this shard asked of the system, for benchmarks and metrics ---- */
 struct io_counts {
-    uint64_t turns;  /* loop turns: about one poll each */
+    uint64_t turns; /* loop turns: about one poll each */
     uint64_t recvs, sends, accepts, connects;
     uint64_t reads, writes, syncs;
-    uint64_t posts;  /* mails to other shards, homes not counted */
+    uint64_t posts; /* mails to other shards, homes not counted */
     uint64_t recv_bytes, send_bytes, read_bytes, write_bytes;
 };
 const struct io_counts *io_counts(const struct io *);

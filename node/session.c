@@ -23,6 +23,7 @@
 
 enum { TURN, DRAIN };
 static const uint64_t startup_patience_ns = 20ull * 1000 * 1000 * 1000;
+static const uint64_t share_ns = 200 * 1000; /* of a turn, for one client that has much to ask */
 
 static struct op_next session_turn(struct op *);
 static struct op_next session_drain(struct op *);
@@ -135,11 +136,21 @@ static bool session_refuse(struct session *s, enum wire_verdict verdict,
     return verdict == WIRE_BROKEN;
 }
 
-/* Takes whole envelopes until there is none, or too much is under way.  Not while bytes are being
- * received: they go straight into the buffer that this takes apart, and nothing whole is in it. */
+/* Has this client had its share of the turn?  Asked only of those that send many at once. */
+static bool session_has_had_its_share(const struct session *s, unsigned taken)
+{
+    return taken >= SESSION_BURST && io_spent(s->shard->io) > share_ns;
+}
+
+/* Takes whole envelopes until there is none, too much is under way, or others have waited for long
+ * enough.  Not while bytes are being received: they go straight into the buffer that this takes
+ * apart, and nothing whole is in it. */
 static void session_take(struct session *s)
 {
-    while (!s->recv.busy && session_may_take(s)) {
+    for (unsigned taken = 0; !s->recv.busy && session_may_take(s); taken++) {
+        s->is_yielding |= session_has_had_its_share(s, taken);
+        if (s->is_yielding)
+            return;
         struct wire_envelope e = { 0 };
         struct report report;
         report_clear(&report);
@@ -242,7 +253,7 @@ static void session_flush(struct session *s)
 
 static void session_receive(struct session *s)
 {
-    if (s->recv.busy || !session_may_take(s))
+    if (s->recv.busy || s->is_yielding || !session_may_take(s))
         return;
     if (!session_reserve(s)) {
         s->is_closing = true;
@@ -313,6 +324,7 @@ static struct op_next session_turn(struct op *op)
     struct session *s = session_of(op);
     if (!session_received(s) || session_is_over(s))
         return op_goto(DRAIN);
+    s->is_yielding = false;
     session_take(s);
     session_flush(s);
     session_make_room(s);
@@ -321,7 +333,9 @@ static struct op_next session_turn(struct op *op)
     session_flush(s);
     session_receive(s);
     session_flush(s); /* what a frame that finds no room is told */
-    return session_is_over(s) ? op_goto(DRAIN) : op_wait(TURN);
+    if (session_is_over(s))
+        return op_goto(DRAIN);
+    return s->is_yielding ? op_yield(TURN) : op_wait(TURN);
 }
 
 static struct op_next session_drain(struct op *op)

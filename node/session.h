@@ -11,6 +11,7 @@ enum {
     SESSION_OUT_BYTES_MAX = 4 << 20,  /* unsent answers past which nothing more is taken */
     SESSION_OUT_BYTES_MIN = 64 << 10, /* the same with very many connections */
     SESSION_LARGE_BYTES = 1 << 20,    /* a frame above it is reserved before it is read */
+    SESSION_BURST = 4,                /* requests in a turn before others are thought of */
     REQUEST_ARENA_BYTES = 16 << 10,
 };
 
@@ -34,6 +35,7 @@ struct session {
     bool is_closing;        /* nothing more is taken; close when all is sent */
     bool is_watched;        /* patience runs for the next word */
     bool is_awaited;        /* an answer waits for room in the output */
+    bool is_yielding;       /* more is there to take, in the next turn */
     bool wants_topology, wants_status, wants_schema;
     char keyspace[NAME_BYTES_MAX + 1];
     char driver_name[64], driver_version[64];

@@ -1,11 +1,19 @@
 /* info.c - `rondo info`: one node's process: version, folders, and how its memory is divided.
  *
- * Every member of the answer is a line; those of an inner object are named by both names.
+ * Every member of the answer is a line; those of an inner object are named by both names.  Memory
+ * is in MiB here; --json has the node's own words, and its bytes.
  */
 // SPDX-License-Identifier: Apache-2.0
 #include "command/command.h"
 #include "command/nodes.h"
 #include "command/table.h"
+
+static void memory_row(struct table *t, const struct tree *memory, const struct tree *m)
+{
+    double bytes = tree_number(memory, m->name, 0);
+    table_printf(t, "%s.%s", memory->name, m->name);
+    table_printf(t, "%.1f MiB", bytes / (1 << 20));
+}
 
 static void value_row(struct table *t, const char *outer, const struct tree *m)
 {
@@ -25,8 +33,12 @@ static void info_table(const struct tree *info)
             value_row(&t, "", m);
             continue;
         }
+        bool is_memory = strcmp(m->name, "memory") == 0;
         for (const struct tree *inner = m->first; inner; inner = inner->next)
-            value_row(&t, m->name, inner);
+            if (is_memory)
+                memory_row(&t, m, inner);
+            else
+                value_row(&t, m->name, inner);
     }
     table_finish(&t);
 }

@@ -26,12 +26,20 @@ static const struct command commands[] = {
           TAKES(json),
       "A cluster on this machine, its nodes on neighbouring addresses.\n"
       "\n"
+      "    rondo cluster start --dir ring\n"
+      "    rondo cluster stop --dir ring\n"
+      "\n"
       "start    makes DIR/node1, node2, ... if they are not there, starts all nodes at once and\n"
       "         returns when every one serves; what it cannot start it stops again\n"
       "stop     stops all that run: SIGTERM, and SIGKILL after 10 s\n"
       "status   which nodes run\n"
       "kill     ends node N without warning (SIGKILL)\n"
-      "restart  stops node N if it runs, starts it, and returns when it serves\n" },
+      "restart  stops node N if it runs, starts it, and returns when it serves\n"
+      "\n"
+      "--dir is required.  --nodes, --address, --shards and the ports count at the first start,\n"
+      "which writes them into DIR/nodeN/rondo.yaml; later ones read them from there.  Each node\n"
+      "takes three ports of its address: 9042 for clients, 9180 for administration (both may be\n"
+      "chosen), and 7000 for the other nodes.\n" },
     { "query", "\"CQL\"", 1, 1, query_run,
       TAKES_NODE | TAKES(csv) | TAKES(keyspace) | TAKES(consistency) | TAKES(page_size),
       "Runs one statement and prints its rows: a table, --json (an object a row), --csv.\n" },
@@ -40,7 +48,7 @@ static const struct command commands[] = {
       "Loads CSV (RFC 4180) into a table; the first row names the columns.\n"
       "\n"
       "A row that is wrong goes to the reject file with its line and the reason, is counted, and\n"
-      "makes the exit code 1.  \"\" is an empty text, nothing at all is null.\n" },
+      "makes the exit code 1.  An empty cell is null, \"\" is an empty text.\n" },
     { "unload", "KEYSPACE.TABLE FILE|-", 2, 2, unload_run,
       TAKES_NODE | TAKES(consistency) | TAKES(null_text) | TAKES(page_size),
       "Writes a table as CSV that `rondo load` takes.\n" },
@@ -53,6 +61,9 @@ static const struct command commands[] = {
           TAKES(value_bytes) | TAKES(rf) | TAKES(rate) | TAKES(no_load) | TAKES(consistency) |
           TAKES(route) | TAKES(floor),
       "Measures reads of rows that it has loaded before: throughput and latency.\n"
+      "\n"
+      "It makes the keyspace rondo_bench, dropping one that is there, and loads --rows rows into\n"
+      "its table keyvalue.  They stay; --no-load reads them again.\n"
       "\n"
       "Without --connections and --depth keyvalue runs its three standard cases: one connection,\n"
       "one request at a time; 50 connections; one connection, 16 requests in flight.  Beside each\n"
@@ -73,6 +84,12 @@ static void help_all(FILE *out)
                 commands[i].about);
     fputs("    version   Prints the version.\n"
           "    help      Prints this, or says more: rondo help COMMAND\n"
+          "\n"
+          "    rondo query \"SELECT release_version FROM system.local\"\n"
+          "    rondo cluster start --dir ring\n"
+          "\n"
+          "A node by itself is the program rondod (rondod --help).  Commands speak to the node at\n"
+          "127.0.0.1 where --host names no other.\n"
           "\n"
           "exit codes: 0 done; 1 failed, or something was found; 2 wrong usage, nothing was done;\n"
           "130 interrupted\n",

@@ -22,7 +22,7 @@ enum { OPTIONS_WORDS_MAX = 8, OPTIONS_HOSTS_TEXT = 512 };
     X("keyspace", keyspace, TEXT, 'k', "", "", "KEYSPACE",                                        \
       "where unqualified tables are looked up")                                                   \
     X("consistency", consistency, LEVEL, 'c', "", "", "CL",                                       \
-      "ONE (the default), TWO, THREE, QUORUM, ALL, LOCAL_ONE, LOCAL_QUORUM")                      \
+      "ONE (the default), TWO, THREE, QUORUM, ALL, ANY, LOCAL_ONE, LOCAL_QUORUM or EACH_QUORUM")  \
     X("page-size", page_size, COUNT, 0, "5000", "1..1000000", "ROWS", "rows fetched at a time")   \
     X("null", null_text, TEXT, 0, "", "", "TEXT",                                                 \
       "the unquoted text that stands for null (default: nothing)")                                \
@@ -30,8 +30,8 @@ enum { OPTIONS_WORDS_MAX = 8, OPTIONS_HOSTS_TEXT = 512 };
       "where bad rows go (default: KEYSPACE.TABLE.rejected.csv)")                                 \
     X("in-flight", in_flight, COUNT, 0, "256", "1..1024", "N", "rows that may be under way")      \
     X("local", local, YES, 0, "", "", "", "ask only the node named by --host")                    \
-    X("nodes", nodes, COUNT, 'n', "3", "1..64", "N", "how many nodes")                            \
-    X("dir", dir, TEXT, 'd', "", "", "DIR", "the cluster's folder")                               \
+    X("nodes", nodes, COUNT, 'n', "3", "1..64", "N", "how many nodes, at the first start")        \
+    X("dir", dir, TEXT, 'd', "", "", "DIR", "the cluster's folder; required")                     \
     X("address", address, TEXT, 0, "127.0.0.1", "", "IPv4",                                       \
       "node 1 listens here, node 2 on the next address, and so on")                               \
     X("shards", shards, COUNT, 0, "1", "1..64", "N", "threads of each node")                      \
@@ -42,7 +42,7 @@ enum { OPTIONS_WORDS_MAX = 8, OPTIONS_HOSTS_TEXT = 512 };
     X("value", value_bytes, COUNT, 0, "1024", "1..1048576", "BYTES", "size of a value")           \
     X("rf", rf, COUNT, 0, "3", "1..64", "N", "replication factor")                                \
     X("rate", rate, COUNT, 0, "0", "0..100000000", "R",                                           \
-      "requests a second in all, each timed from when it was due (0: as fast as they go)")        \
+      "requests a second in all, each timed from when it was due; 0: as fast as they go")         \
     X("no-load", no_load, YES, 0, "", "", "", "read what an earlier run has loaded")              \
     X("route", route, ROUTE, 0, "aware", "", "aware|forward|random",                              \
       "send to a replica, to a node that is none, to any")                                        \

@@ -6,6 +6,7 @@ import pytest
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "lib"))
 from ring import Ring  # noqa: E402
+from wire_client import Client  # noqa: E402
 
 
 @pytest.fixture(scope="session")
@@ -42,3 +43,15 @@ def keyspace(session):
                     "{'class': 'SimpleStrategy', 'replication_factor': 3}")
     session.set_keyspace(name)
     return name
+
+
+@pytest.fixture(scope="session")
+def schema(ring):
+    """A keyspace and a table for statements that name one."""
+    with Client(ring.addresses[0]).startup() as c:
+        c.create_keyspace("ct", 3)
+        c.query(
+            "CREATE TABLE ct.t (a int, b text, c timestamp, v blob, PRIMARY KEY ((a, b), c)) "
+            "WITH CLUSTERING ORDER BY (c DESC)"
+        )
+    return "ct", "t"

@@ -12,7 +12,8 @@ from cassandra.query import BatchStatement, BatchType, SimpleStatement
 ALL_TYPES = {
     "ascii": "plain", "bigint": -2**63, "blob": b"\x00\xff", "boolean": True,
     "decimal": decimal.Decimal("-123.450"), "double": 1.5e300, "float": 0.5, "int": -2**31,
-    "timestamp": datetime.datetime(2024, 2, 29, 12, 0, 0, 123000), "uuid": uuid.UUID(int=7 << 76 | 4 << 76),
+    "timestamp": datetime.datetime(2024, 2, 29, 12, 0, 0, 123000),
+    "uuid": uuid.UUID(int=7 << 76 | 4 << 76),
     "text": "Zürich ☃", "varint": 2**200, "timeuuid": uuid.uuid1(), "inet": "2001:db8::1",
     "date": datetime.date(2024, 2, 29), "time": datetime.time(23, 59, 59, 999999),
     "smallint": -2**15, "tinyint": -128,
@@ -138,9 +139,12 @@ def test_batches(session, keyspace):
 
 
 def test_writetime_ttl_and_deletes(session, keyspace):
-    session.execute("CREATE TABLE IF NOT EXISTS life (k int, c int, v text, w int, PRIMARY KEY (k, c))")
-    session.execute("INSERT INTO life (k, c, v, w) VALUES (1, 1, 'a', 1) USING TIMESTAMP 1000 AND TTL 5000")
-    row = session.execute("SELECT writetime(v) AS wt, ttl(v) AS left FROM life WHERE k = 1 AND c = 1").one()
+    session.execute("CREATE TABLE IF NOT EXISTS life "
+                    "(k int, c int, v text, w int, PRIMARY KEY (k, c))")
+    session.execute("INSERT INTO life (k, c, v, w) VALUES (1, 1, 'a', 1) "
+                    "USING TIMESTAMP 1000 AND TTL 5000")
+    row = session.execute("SELECT writetime(v) AS wt, ttl(v) AS left FROM life "
+                          "WHERE k = 1 AND c = 1").one()
     assert row.wt == 1000 and 4000 < row.left <= 5000
     session.execute("INSERT INTO life (k, c, v, w) VALUES (1, 2, 'b', 2) USING TIMESTAMP 1000")
     session.execute("DELETE v FROM life USING TIMESTAMP 2000 WHERE k = 1 AND c = 2")
@@ -154,7 +158,8 @@ def test_writetime_ttl_and_deletes(session, keyspace):
 
 
 def test_order_slices_limits_and_in(session, keyspace):
-    session.execute("CREATE TABLE IF NOT EXISTS ordered (k int, a int, b text, PRIMARY KEY (k, a, b)) "
+    session.execute("CREATE TABLE IF NOT EXISTS ordered "
+                    "(k int, a int, b text, PRIMARY KEY (k, a, b)) "
                     "WITH CLUSTERING ORDER BY (a DESC, b ASC)")
     insert = session.prepare("INSERT INTO ordered (k, a, b) VALUES (?, ?, ?)")
     for a in range(5):

@@ -2,6 +2,7 @@
 
 For tests that damage one on purpose, or make one that a later version could have written.
 """
+
 import struct
 
 BLOCK, MARK, HEAD = 4096, 64, 8
@@ -27,12 +28,12 @@ def checksum(segment, at, record):
 def records(path):
     """(offset of the record's bytes, the record) of every record in the file, each verified."""
     data, segment, at, found = path.read_bytes(), int(path.stem), BLOCK, []
-    while at + MARK <= len(data) and any(data[at:at + MARK]):
-        body, count = struct.unpack(">II", data[at + 24:at + 32])
+    while at + MARK <= len(data) and any(data[at : at + MARK]):
+        body, count = struct.unpack(">II", data[at + 24 : at + 32])
         where, end = at + MARK, at + MARK + body
         while where < end:
-            size, crc = struct.unpack(">II", data[where:where + HEAD])
-            record = data[where + HEAD:where + HEAD + size]
+            size, crc = struct.unpack(">II", data[where : where + HEAD])
+            record = data[where + HEAD : where + HEAD + size]
             assert crc == checksum(segment, where, record)
             found.append((where + HEAD, record))
             where += HEAD + size
@@ -48,5 +49,7 @@ def rewrite(path, change):
     for at, record in records(path):
         new = change(record)
         assert len(new) == len(record)
-        data[at - 4:at + len(record)] = struct.pack(">I", checksum(int(path.stem), at - HEAD, new)) + new
+        data[at - 4 : at + len(record)] = (
+            struct.pack(">I", checksum(int(path.stem), at - HEAD, new)) + new
+        )
     path.write_bytes(data)

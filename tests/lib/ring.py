@@ -98,10 +98,10 @@ class Node:
 
     def start(self):
         with open(self.folder / "console.txt", "ab") as console:
-            command = ["setpriv", "--pdeathsig", "KILL",  # so that it does not outlive a killed test
-                       *self.rights, BUILD / "rondod", "--config", self.folder / "rondo.yaml"]
-            self.process = subprocess.Popen(command, stdout=console, stderr=console, env=ENVIRONMENT,
-                                            start_new_session=True)
+            self.process = subprocess.Popen(
+                ["setpriv", "--pdeathsig", "KILL",  # it does not outlive a test that is killed
+                 *self.rights, BUILD / "rondod", "--config", self.folder / "rondo.yaml"],
+                stdout=console, stderr=console, env=ENVIRONMENT, start_new_session=True)
 
     def rss_mib(self):
         status = pathlib.Path(f"/proc/{self.process.pid}/status").read_text()
@@ -196,7 +196,8 @@ class Ring:
 
     def sees(self, observer, *up):
         """Does the observer see exactly these nodes up?"""
-        seen = {n["address"].rsplit(":", 1)[0] for n in self.node(observer).status()["nodes"] if n["up"]}
+        told = self.node(observer).status()["nodes"]
+        seen = {n["address"].rsplit(":", 1)[0] for n in told if n["up"]}
         return seen == {self.addresses[n - 1] for n in up}
 
     def wait_up(self, *up):
@@ -239,8 +240,8 @@ def main():
         server = http.server.HTTPServer((ring.addresses[0], 0), Control)
         server.ring = ring
         threading.Thread(target=server.serve_forever, daemon=True).start()
-        control = f"http://{ring.addresses[0]}:{server.server_port}"
-        environment = {**os.environ, "RONDO_HOSTS": ",".join(ring.addresses), "RONDO_CONTROL": control}
+        environment = {**os.environ, "RONDO_HOSTS": ",".join(ring.addresses),
+                       "RONDO_CONTROL": f"http://{ring.addresses[0]}:{server.server_port}"}
         return subprocess.call(asked.command, env=environment)
 
 

@@ -7,6 +7,7 @@
 It also builds what no driver would send: every part of a frame can be made by itself (envelope,
 segment, pack_*), and `raw` sends any bytes.  Facts: cql-protocol.md 1 to 3.
 """
+
 import datetime
 import decimal
 import ipaddress
@@ -33,6 +34,7 @@ UNSET = object()
 
 # ---- primitive notations -------------------------------------------------------------------
 
+
 def pack_string(text):
     data = text.encode() if isinstance(text, str) else text
     return struct.pack(">H", len(data)) + data
@@ -57,7 +59,8 @@ def pack_strings(texts):
 
 def pack_string_map(pairs):
     return struct.pack(">H", len(pairs)) + b"".join(
-        pack_string(k) + pack_string(v) for k, v in pairs.items())
+        pack_string(k) + pack_string(v) for k, v in pairs.items()
+    )
 
 
 class Reader:
@@ -69,18 +72,31 @@ class Reader:
     def take(self, n):
         assert n >= 0 and self.at + n <= len(self.data), "a body ends before what it announces"
         self.at += n
-        return self.data[self.at - n:self.at]
+        return self.data[self.at - n : self.at]
 
     def number(self, form):
         return struct.unpack(form, self.take(struct.calcsize(form)))[0]
 
-    def byte(self): return self.number(">B")
-    def short(self): return self.number(">H")
-    def int(self): return self.number(">i")
-    def long(self): return self.number(">q")
-    def string(self): return self.take(self.short()).decode()
-    def strings(self): return [self.string() for _ in range(self.short())]
-    def short_bytes(self): return self.take(self.short())
+    def byte(self):
+        return self.number(">B")
+
+    def short(self):
+        return self.number(">H")
+
+    def int(self):
+        return self.number(">i")
+
+    def long(self):
+        return self.number(">q")
+
+    def string(self):
+        return self.take(self.short()).decode()
+
+    def strings(self):
+        return [self.string() for _ in range(self.short())]
+
+    def short_bytes(self):
+        return self.take(self.short())
 
     def bytes(self):
         n = self.int()
@@ -95,6 +111,7 @@ class Reader:
 
 
 # ---- frames --------------------------------------------------------------------------------
+
 
 def crc24(data):
     crc = 0x875060
@@ -112,8 +129,12 @@ def crc32(payload):
 
 
 def envelope(version, opcode, body=b"", stream=0, flags=0, length=None):
-    return struct.pack(">BBhBi", version, flags, stream, opcode,
-                       len(body) if length is None else length) + body
+    return (
+        struct.pack(
+            ">BBhBi", version, flags, stream, opcode, len(body) if length is None else length
+        )
+        + body
+    )
 
 
 def segment(payload, lz4_on=False, contained=True, raw_length=None, packed=None):
@@ -135,14 +156,28 @@ def segments(data, lz4_on=False):
     """An envelope in as many frames as it needs."""
     if len(data) <= SEGMENT_MAX:
         return segment(data, lz4_on)
-    return b"".join(segment(data[at:at + SEGMENT_MAX], lz4_on, contained=False)
-                    for at in range(0, len(data), SEGMENT_MAX))
+    return b"".join(
+        segment(data[at : at + SEGMENT_MAX], lz4_on, contained=False)
+        for at in range(0, len(data), SEGMENT_MAX)
+    )
 
 
 # ---- bodies --------------------------------------------------------------------------------
 
-def params(version, consistency=ONE, values=None, names=None, skip=False, page_size=None,
-           paging_state=None, serial=None, timestamp=None, keyspace=None, now=None):
+
+def params(
+    version,
+    consistency=ONE,
+    values=None,
+    names=None,
+    skip=False,
+    page_size=None,
+    paging_state=None,
+    serial=None,
+    timestamp=None,
+    keyspace=None,
+    now=None,
+):
     flags, body = 0, b""
     if values is not None:
         flags |= 0x41 if names else 0x01
@@ -163,15 +198,36 @@ def params(version, consistency=ONE, values=None, names=None, skip=False, page_s
         flags, body = flags | 0x80, body + pack_string(keyspace)
     if now is not None:
         flags, body = flags | 0x100, body + struct.pack(">i", now)
-    return struct.pack(">H", consistency) + struct.pack(">I" if version >= 5 else ">B", flags) + body
+    return (
+        struct.pack(">H", consistency) + struct.pack(">I" if version >= 5 else ">B", flags) + body
+    )
 
 
 # ---- types ---------------------------------------------------------------------------------
 
-NAMES = {0x01: "ascii", 0x02: "bigint", 0x03: "blob", 0x04: "boolean", 0x05: "counter",
-         0x06: "decimal", 0x07: "double", 0x08: "float", 0x09: "int", 0x0A: "text", 0x0B: "timestamp",
-         0x0C: "uuid", 0x0D: "text", 0x0E: "varint", 0x0F: "timeuuid", 0x10: "inet", 0x11: "date",
-         0x12: "time", 0x13: "smallint", 0x14: "tinyint", 0x15: "duration"}
+NAMES = {
+    0x01: "ascii",
+    0x02: "bigint",
+    0x03: "blob",
+    0x04: "boolean",
+    0x05: "counter",
+    0x06: "decimal",
+    0x07: "double",
+    0x08: "float",
+    0x09: "int",
+    0x0A: "text",
+    0x0B: "timestamp",
+    0x0C: "uuid",
+    0x0D: "text",
+    0x0E: "varint",
+    0x0F: "timeuuid",
+    0x10: "inet",
+    0x11: "date",
+    0x12: "time",
+    0x13: "smallint",
+    0x14: "tinyint",
+    0x15: "duration",
+}
 
 
 def read_type(r):
@@ -195,7 +251,7 @@ def split_types(text):
     for i, c in enumerate(text):
         depth += (c == "<") - (c == ">")
         if c == "," and depth == 0:
-            return text[:i], text[i + 1:].strip()
+            return text[:i], text[i + 1 :].strip()
     raise ValueError(text)
 
 
@@ -204,8 +260,16 @@ def read_decimal(data):
     return decimal.Decimal(int.from_bytes(data[4:], "big", signed=True)).scaleb(-scale)
 
 
-FIXED = {"bigint": ">q", "counter": ">q", "int": ">i", "smallint": ">h", "tinyint": ">b",
-         "double": ">d", "float": ">f", "time": ">q"}
+FIXED = {
+    "bigint": ">q",
+    "counter": ">q",
+    "int": ">i",
+    "smallint": ">h",
+    "tinyint": ">b",
+    "double": ">d",
+    "float": ">f",
+    "time": ">q",
+}
 
 
 def read_cell(kind, data):
@@ -230,7 +294,7 @@ def read_cell(kind, data):
     if kind == "timestamp":
         return struct.unpack(">q", data)[0]
     if kind.startswith(("list<", "set<")):
-        r, inner = Reader(data), kind[kind.index("<") + 1:-1]
+        r, inner = Reader(data), kind[kind.index("<") + 1 : -1]
         items = [read_cell(inner, r.bytes()) for _ in range(r.int())]
         return items if kind.startswith("list<") else set(items)
     if kind.startswith("map<"):
@@ -259,6 +323,7 @@ def read_columns(r, flags, count):
 
 
 # ---- answers -------------------------------------------------------------------------------
+
 
 class Failure(Exception):
     """An ERROR: code, message and what follows it."""
@@ -349,6 +414,7 @@ class Envelope:
 
 # ---- a connection --------------------------------------------------------------------------
 
+
 class Closed(Exception):
     """The server has hung up."""
 
@@ -358,8 +424,9 @@ class Client:
         self.version, self.compression = version, compression
         self.framed, self.input, self.payload, self.events = False, b"", b"", []
         self.stream = 0
-        self.socket = socket.create_connection((address, port), timeout=timeout,
-                                               source_address=(at, 0) if at else None)
+        self.socket = socket.create_connection(
+            (address, port), timeout=timeout, source_address=(at, 0) if at else None
+        )
         self.socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
 
     def __enter__(self):
@@ -434,7 +501,9 @@ class Client:
             version, flags, stream, opcode, size = struct.unpack(">BBhBi", self.take_plain(9))
             body = self.take_plain(size)
             if flags & 0x01 and version & 0x7F < 5:
-                body = lz4.block.decompress(body[4:], uncompressed_size=struct.unpack(">i", body[:4])[0])
+                body = lz4.block.decompress(
+                    body[4:], uncompressed_size=struct.unpack(">i", body[:4])[0]
+                )
             got = Envelope(version, flags, stream, opcode, body)
             if opcode != EVENT:
                 return got
@@ -446,7 +515,9 @@ class Client:
             version, flags, stream, opcode, size = struct.unpack(">BBhBi", self.take_plain(9))
             body = self.take_plain(size)
             if flags & 0x01 and version & 0x7F < 5:
-                body = lz4.block.decompress(body[4:], uncompressed_size=struct.unpack(">i", body[:4])[0])
+                body = lz4.block.decompress(
+                    body[4:], uncompressed_size=struct.unpack(">i", body[:4])[0]
+                )
             assert (opcode, stream) == (EVENT, -1), "an answer that nobody waits for"
             self.events.append(read_event(body))
         return self.events.pop(0)
@@ -458,7 +529,9 @@ class Client:
                 flags |= 0x01
                 body = struct.pack(">i", len(body)) + lz4.block.compress(body, store_size=False)
             return envelope(self.version, opcode, body, stream, flags)
-        return segments(envelope(self.version, opcode, body, stream, flags), self.compression == "lz4")
+        return segments(
+            envelope(self.version, opcode, body, stream, flags), self.compression == "lz4"
+        )
 
     def ask(self, opcode, body=b"", flags=0, stream=None):
         """Sends, and returns the answer, which must be on the same stream and in our version."""
@@ -490,8 +563,9 @@ class Client:
         return self
 
     def register(self, *kinds):
-        got = self.ask(REGISTER, pack_strings(kinds or ("TOPOLOGY_CHANGE", "STATUS_CHANGE",
-                                                        "SCHEMA_CHANGE")))
+        got = self.ask(
+            REGISTER, pack_strings(kinds or ("TOPOLOGY_CHANGE", "STATUS_CHANGE", "SCHEMA_CHANGE"))
+        )
         if got.opcode == ERROR:
             raise got.failure()
         assert got.opcode == READY and not got.body
@@ -508,10 +582,16 @@ class Client:
             more["values"] = values
         return self.result(QUERY, pack_long_string(text) + params(self.version, **more))
 
+    def create_keyspace(self, name, factor):
+        replication = f"{{'class': 'SimpleStrategy', 'replication_factor': {factor}}}"
+        return self.query(f"CREATE KEYSPACE {name} WITH replication = {replication}")
+
     def prepare(self, text, keyspace=None):
         body = pack_long_string(text)
         if self.version >= 5:
-            body += struct.pack(">I", 1) + pack_string(keyspace) if keyspace else struct.pack(">I", 0)
+            body += (
+                struct.pack(">I", 1) + pack_string(keyspace) if keyspace else struct.pack(">I", 0)
+            )
         return self.result(PREPARE, body)
 
     def execute(self, prepared, *values, **more):
@@ -526,8 +606,11 @@ class Client:
         """entries: (text or Result of prepare, [values])"""
         body = struct.pack(">BH", kind, len(entries))
         for what, values in entries:
-            body += b"\x01" + pack_string(what.id) if isinstance(what, Result) else \
-                b"\x00" + pack_long_string(what)
+            body += (
+                b"\x01" + pack_string(what.id)
+                if isinstance(what, Result)
+                else b"\x00" + pack_long_string(what)
+            )
             body += struct.pack(">H", len(values)) + b"".join(pack_value(v) for v in values)
         body += struct.pack(">H", consistency) + (b"\x00" * (4 if self.version >= 5 else 1))
         return self.result(BATCH, body)

@@ -1,4 +1,5 @@
 """HTTP on the admin port and on the socket in the data folder."""
+
 import http.client
 import json
 import os
@@ -82,7 +83,9 @@ def test_metrics_are_prometheus_text(node, door):
             assert name not in kinds and kind in ("counter", "gauge", "histogram", "summary")
             kinds[name] = kind
         elif not line.startswith("# HELP "):
-            found = re.fullmatch(r'([a-z_:][a-z0-9_:]*)(\{[a-z_]+="[^"]*"(,[a-z_]+="[^"]*")*\})? (\S+)', line)
+            found = re.fullmatch(
+                r'([a-z_:][a-z0-9_:]*)(\{[a-z_]+="[^"]*"(,[a-z_]+="[^"]*")*\})? (\S+)', line
+            )
             assert found, line
             float(found[4])
             samples.setdefault(found[1], []).append(found[4])
@@ -94,7 +97,11 @@ def test_metrics_are_prometheus_text(node, door):
 
 def test_counters_only_grow(ring, node):
     def numbers():
-        return {m[1]: float(m[2]) for m in re.finditer(r"^(rondo_\w+) (\S+)$", node.get("/metrics"), re.M)}
+        return {
+            m[1]: float(m[2])
+            for m in re.finditer(r"^(rondo_\w+) (\S+)$", node.get("/metrics"), re.M)
+        }
+
     before = numbers()
     with Client(node.address).startup() as c:
         for _ in range(10):
@@ -120,8 +127,10 @@ def test_status(ring, node, door):
     assert {n["address"] for n in said["nodes"]} == {f"{a}:7000" for a in ring.addresses}
     assert {n["native"] for n in said["nodes"]} == {f"{a}:9042" for a in ring.addresses}
     assert len({n["host_id"] for n in said["nodes"]}) == 3
-    assert all(n["up"] and n["tokens"] == 16 and n["data_center"] == "datacenter1" and n["rack"] == "rack1"
-               for n in said["nodes"])
+    assert all(
+        n["up"] and n["tokens"] == 16 and n["data_center"] == "datacenter1" and n["rack"] == "rack1"
+        for n in said["nodes"]
+    )
     assert abs(sum(n["ownership"] for n in said["nodes"]) - 1) < 1e-5
     store = said["store"]
     assert store["refusal"] is None and store["commitlog_sync"] == "group"
@@ -145,7 +154,9 @@ def test_the_socket_is_this_users_alone(node):
 
 
 @pytest.mark.parametrize("method", ["POST", "PUT", "DELETE", "PATCH"])
-@pytest.mark.parametrize("path", ["/api/v1/ops/flush", "/api/v1/status", "/health/live", "/nothing"])
+@pytest.mark.parametrize(
+    "path", ["/api/v1/ops/flush", "/api/v1/status", "/health/live", "/nothing"]
+)
 def test_over_tcp_only_reading_is_open(node, method, path):
     status, text, _ = ask(over_tcp(node), method, path, body="{}")
     assert status == 403 and "reading" in text
@@ -156,21 +167,34 @@ def test_operations_are_not_there_yet_on_the_socket(node):
     assert status in (404, 405) and "not there yet" in text
 
 
-@pytest.mark.parametrize("host", ["example.com", "rondo.example:9180", "localhost.example", "127.0.0.1.example",
-                                  "evil", "[::1].example"])
+@pytest.mark.parametrize(
+    "host",
+    [
+        "example.com",
+        "rondo.example:9180",
+        "localhost.example",
+        "127.0.0.1.example",
+        "evil",
+        "[::1].example",
+    ],
+)
 def test_a_host_that_is_not_ours_is_refused(node, host):
     for path in ("/api/v1/status", "/metrics", "/health/live"):
         status, text, _ = ask(over_tcp(node), "GET", path, {"Host": host})
         assert status == 403 and "cluster_id" not in text
 
 
-@pytest.mark.parametrize("host", ["localhost", "localhost:9180", "127.0.0.1:9180", "[::1]:9180", "10.1.2.3"])
+@pytest.mark.parametrize(
+    "host", ["localhost", "localhost:9180", "127.0.0.1:9180", "[::1]:9180", "10.1.2.3"]
+)
 def test_addresses_and_localhost_are_taken(node, host):
     assert ask(over_tcp(node), "GET", "/api/v1/status", {"Host": host})[0] == 200
 
 
 def test_a_page_elsewhere_cannot_make_a_browser_act(node):
-    status, *_ = ask(over_tcp(node), "POST", "/api/v1/ops/flush", {"Origin": "http://example.com"}, body="{}")
+    status, *_ = ask(
+        over_tcp(node), "POST", "/api/v1/ops/flush", {"Origin": "http://example.com"}, body="{}"
+    )
     assert status == 403
     answer = ask(over_tcp(node), "GET", "/api/v1/status", {"Origin": "http://example.com"})
     assert "Access-Control-Allow-Origin" not in answer[2]
@@ -183,12 +207,20 @@ def test_what_is_not_there(node):
 
 
 def test_http_that_is_none(node):
-    for data in (b"\x16\x03\x01\x02\x00", b"nonsense\r\n\r\n", b"GET\r\n\r\n", b"\0" * 100, b"\x04\0\0\0\x05\0\0\0\0"):
+    for data in (
+        b"\x16\x03\x01\x02\x00",
+        b"nonsense\r\n\r\n",
+        b"GET\r\n\r\n",
+        b"\0" * 100,
+        b"\x04\0\0\0\x05\0\0\0\0",
+    ):
         assert raw(node, data).startswith((b"HTTP/1.1 400", b"")), data
         assert not raw(node, data) or raw(node, data).startswith(b"HTTP/1.1 400"), data
-    for data in (b"GET /" + b"x" * 100000 + b" HTTP/1.1\r\n\r\n",
-                 b"GET / HTTP/1.1\r\nHost: " + b"y" * 100000 + b"\r\n\r\n",
-                 b"GET / HTTP/1.1\r\n" + b"A: b\r\n" * 20000 + b"\r\n"):
+    for data in (
+        b"GET /" + b"x" * 100000 + b" HTTP/1.1\r\n\r\n",
+        b"GET / HTTP/1.1\r\nHost: " + b"y" * 100000 + b"\r\n\r\n",
+        b"GET / HTTP/1.1\r\n" + b"A: b\r\n" * 20000 + b"\r\n",
+    ):
         try:
             got = raw(node, data)
         except (BrokenPipeError, ConnectionResetError):

@@ -3,6 +3,7 @@
 One node for all; after each test it must serve, and its memory must be where it was.  Facts:
 cql-protocol.md 1.2, 1.3, 1.6, 2.1 and 2.2.
 """
+
 import os
 import random
 import select
@@ -17,7 +18,7 @@ from ring import Ring, until
 from wire_client import Client, Closed, Failure
 
 LIMIT = 1 << 20  # native_transport_max_frame_size here
-FLAT_MIB = 24    # what memory may grow by in one test: arenas, pools and the sanitizers' own
+FLAT_MIB = 24  # what memory may grow by in one test: arenas, pools and the sanitizers' own
 EVERY_WIRE = [(4, None), (4, "lz4"), (5, None), (5, "lz4")]
 
 
@@ -25,7 +26,7 @@ EVERY_WIRE = [(4, None), (4, "lz4"), (5, None), (5, "lz4")]
 def node():
     with Ring(nodes=1, shards=2, native_transport_max_frame_size="1MiB") as ring:
         with Client(ring.addresses[0]).startup() as c:
-            c.query("CREATE KEYSPACE k WITH replication = {'class': 'SimpleStrategy', 'replication_factor': 1}")
+            c.create_keyspace("k", 1)
             c.query("CREATE TABLE k.t (k int PRIMARY KEY, v blob)")
             c.query("INSERT INTO k.t (k, v) VALUES (1, 0x0102)")
         for _ in range(20):  # warm: pools filled, threads' caches made
@@ -68,18 +69,24 @@ def is_alive(c):
 
 # ---- envelopes -----------------------------------------------------------------------------
 
+
 @pytest.mark.parametrize("wire", EVERY_WIRE)
 @pytest.mark.parametrize("opcode", [0x04, 0x11, 0x42, 0xFF, w.READY, w.RESULT, w.EVENT, w.ERROR])
 def test_an_opcode_that_no_client_sends(node, wire, opcode):
     with started(node, wire) as c:
-        c.raw(c.encode(opcode, b"abc", stream=7) if wire[1] is None or wire[0] == 5
-              else w.envelope(4, opcode, b"abc", 7))
+        c.raw(
+            c.encode(opcode, b"abc", stream=7)
+            if wire[1] is None or wire[0] == 5
+            else w.envelope(4, opcode, b"abc", 7)
+        )
         assert "opcode" in protocol_error(c, 7)
         is_alive(c)
 
 
 @pytest.mark.parametrize("version", [4, 5])
-@pytest.mark.parametrize("opcode", [w.QUERY, w.PREPARE, w.EXECUTE, w.BATCH, w.REGISTER, w.AUTH_RESPONSE])
+@pytest.mark.parametrize(
+    "opcode", [w.QUERY, w.PREPARE, w.EXECUTE, w.BATCH, w.REGISTER, w.AUTH_RESPONSE]
+)
 def test_requests_before_startup(node, version, opcode):
     with Client(node.address, version) as c:
         c.raw(w.envelope(version, opcode, b"", 5))
@@ -108,7 +115,11 @@ def test_a_request_over_the_limit_is_invalid_and_swallowed(node, wire):
     with started(node, wire) as c:
         text = "SELECT v FROM k.t WHERE k = 1 -- " + os.urandom(LIMIT).hex()
         failure = c.ask(w.QUERY, w.pack_long_string(text) + w.params(wire[0])).failure()
-        assert failure.code == w.INVALID and "too big" in failure.message and str(LIMIT) in failure.message
+        assert (
+            failure.code == w.INVALID
+            and "too big" in failure.message
+            and str(LIMIT) in failure.message
+        )
         is_alive(c)
 
 
@@ -137,7 +148,7 @@ def test_an_announced_length_costs_nothing(node):
 
 
 @pytest.mark.parametrize("version", [4, 5])
-@pytest.mark.parametrize("length", [-1, -2**31])
+@pytest.mark.parametrize("length", [-1, -(2**31)])
 def test_a_negative_body_length_ends_the_connection(node, version, length):
     with started(node, (version, None)) as c:
         head = w.envelope(version, w.QUERY, b"", 9, length=length)
@@ -153,8 +164,16 @@ def test_an_answer_where_a_request_belongs(node):
         assert c.is_closed()
 
 
-@pytest.mark.parametrize("data", [b"GET / HTTP/1.1\r\nHost: x\r\n\r\n", b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03",
-                                  b"\x00" * 64, b"\xff" * 64, b"SSH-2.0-OpenSSH_9.2\r\n"])
+@pytest.mark.parametrize(
+    "data",
+    [
+        b"GET / HTTP/1.1\r\nHost: x\r\n\r\n",
+        b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03",
+        b"\x00" * 64,
+        b"\xff" * 64,
+        b"SSH-2.0-OpenSSH_9.2\r\n",
+    ],
+)
 def test_other_protocols(node, data):
     with Client(node.address) as c:
         c.raw(data)
@@ -180,6 +199,7 @@ def test_garbage(node):
 
 # ---- bodies that lie -----------------------------------------------------------------------
 
+
 def bodies(version):
     """name, opcode, body: each has a count or a length that is not true."""
     flags = struct.pack(">I" if version == 5 else ">B", 0x01)
@@ -191,21 +211,39 @@ def bodies(version):
     yield "query text of negative length", w.QUERY, struct.pack(">i", -5) + b"SELECT" + ok
     yield "query without parameters", w.QUERY, w.pack_long_string("SELECT key FROM system.local")
     yield "query without a body", w.QUERY, b""
-    yield "65535 values announced", w.QUERY, select + struct.pack(">H", 1) + flags + b"\xff\xff" + w.pack_bytes(b"\0\0\0\1")
-    yield "a value longer than the body", w.QUERY, select + struct.pack(">H", 1) + flags + struct.pack(">Hi", 1, 1 << 30)
-    yield "a value of length -3", w.QUERY, select + struct.pack(">H", 1) + flags + struct.pack(">Hi", 1, -3)
-    yield "consistency 4711", w.QUERY, select[:-1] + b"1" + struct.pack(">H", 4711) + flags.replace(b"\1", b"\0")
-    yield "page size 0", w.QUERY, w.pack_long_string("SELECT key FROM system.local") + w.params(version, page_size=0)
+    yield "65535 values announced", w.QUERY, select + struct.pack(
+        ">H", 1
+    ) + flags + b"\xff\xff" + w.pack_bytes(b"\0\0\0\1")
+    yield "a value longer than the body", w.QUERY, select + struct.pack(
+        ">H", 1
+    ) + flags + struct.pack(">Hi", 1, 1 << 30)
+    yield "a value of length -3", w.QUERY, select + struct.pack(">H", 1) + flags + struct.pack(
+        ">Hi", 1, -3
+    )
+    yield "consistency 4711", w.QUERY, select[:-1] + b"1" + struct.pack(">H", 4711) + flags.replace(
+        b"\1", b"\0"
+    )
+    yield "page size 0", w.QUERY, w.pack_long_string("SELECT key FROM system.local") + w.params(
+        version, page_size=0
+    )
     yield "a timestamp that means none", w.QUERY, w.pack_long_string(
-        "INSERT INTO k.t (k, v) VALUES (7, 0x00)") + w.params(version, timestamp=-2**63)
+        "INSERT INTO k.t (k, v) VALUES (7, 0x00)"
+    ) + w.params(version, timestamp=-(2**63))
     yield "prepare text longer than the body", w.PREPARE, struct.pack(">i", 99) + b"SELECT"
     yield "an id longer than the body", w.EXECUTE, struct.pack(">H", 500) + b"x"
-    yield "batch of 65535 statements", w.BATCH, b"\0\xff\xff" + b"\0" + w.pack_long_string("x") + b"\0\0" + batch_end
-    yield "batch statement of kind 9", w.BATCH, b"\1\0\1\x09" + w.pack_long_string("x") + b"\0\0" + batch_end
+    yield "batch of 65535 statements", w.BATCH, b"\0\xff\xff" + b"\0" + w.pack_long_string(
+        "x"
+    ) + b"\0\0" + batch_end
+    yield "batch statement of kind 9", w.BATCH, b"\1\0\1\x09" + w.pack_long_string(
+        "x"
+    ) + b"\0\0" + batch_end
     yield "batch of type 9", w.BATCH, b"\x09\0\1\0" + w.pack_long_string("x") + b"\0\0" + batch_end
     yield "batch entry of 65535 values", w.BATCH, b"\1\0\1\0" + w.pack_long_string(
-        "INSERT INTO k.t (k) VALUES (?)") + b"\xff\xff" + batch_end
-    yield "batch that ends early", w.BATCH, b"\1\0\2\0" + w.pack_long_string("INSERT INTO k.t (k) VALUES (1)") + b"\0\0"
+        "INSERT INTO k.t (k) VALUES (?)"
+    ) + b"\xff\xff" + batch_end
+    yield "batch that ends early", w.BATCH, b"\1\0\2\0" + w.pack_long_string(
+        "INSERT INTO k.t (k) VALUES (1)"
+    ) + b"\0\0"
     yield "batch without a body", w.BATCH, b""
     yield "register of 65535 names", w.REGISTER, b"\xff\xff" + w.pack_string("SCHEMA_CHANGE")
     yield "register of an unknown name", w.REGISTER, w.pack_strings(["NOTHING"])
@@ -224,7 +262,14 @@ def test_bodies_that_lie(node, wire):
 
 @pytest.mark.parametrize("version", [4, 5])
 def test_startup_maps_that_lie(node, version):
-    for body in (b"", b"\xff\xff", b"\0\1", b"\0\1\0\x05CQL_V", b"\0\1\xff\xffCQL_VERSION", b"\0\1\0\2\xc3\x28\0\1a"):
+    for body in (
+        b"",
+        b"\xff\xff",
+        b"\0\1",
+        b"\0\1\0\x05CQL_V",
+        b"\0\1\xff\xffCQL_VERSION",
+        b"\0\1\0\2\xc3\x28\0\1a",
+    ):
         with Client(node.address, version) as c:
             assert c.ask(w.STARTUP, body).failure().code == w.PROTOCOL_ERROR
             c.startup()
@@ -234,7 +279,11 @@ def test_startup_maps_that_lie(node, version):
 @pytest.mark.parametrize("wire", EVERY_WIRE)
 def test_text_that_is_not_utf8(node, wire):
     with started(node, wire) as c:
-        for text in (b"SELECT \xff\xfe FROM k.t", b"SELECT v FROM k.t WHERE k = 1 -- \xc3\x28", b"\xed\xa0\x80"):
+        for text in (
+            b"SELECT \xff\xfe FROM k.t",
+            b"SELECT v FROM k.t WHERE k = 1 -- \xc3\x28",
+            b"\xed\xa0\x80",
+        ):
             failure = c.ask(w.QUERY, w.pack_long_string(text) + w.params(wire[0])).failure()
             assert failure.code == w.PROTOCOL_ERROR, str(failure)
         is_alive(c)
@@ -244,7 +293,14 @@ def test_text_that_is_not_utf8(node, wire):
 def test_values_that_do_not_fit_their_type(node, wire):
     with started(node, wire) as c:
         insert = c.prepare("INSERT INTO k.t (k, v) VALUES (?, ?)")
-        for values in ([b"\0\0\1", b""], [b"", b""], [None, b""], [w.UNSET, b""], [b"\0\0\0\1"], [b"\0\0\0\1", b"", b""]):
+        for values in (
+            [b"\0\0\1", b""],
+            [b"", b""],
+            [None, b""],
+            [w.UNSET, b""],
+            [b"\0\0\0\1"],
+            [b"\0\0\0\1", b"", b""],
+        ):
             with pytest.raises(Failure) as caught:
                 c.execute(insert, *values)
             assert caught.value.code == w.INVALID, f"{values}: {caught.value}"
@@ -280,27 +336,41 @@ def test_an_id_that_was_not_prepared(node, wire):
 
 @pytest.mark.parametrize("wire", EVERY_WIRE)
 def test_cql_that_is_hard_on_a_parser(node, wire):
-    wrong = ["(" * 50000, "SELECT " + "(" * 10000 + "k" + ")" * 10000 + " FROM k.t",
-             "SELECT v FROM k.t WHERE k IN (" + "1," * 5000 + "1)", "SELECT '" + "x" * 100000,
-             "SELECT v FROM k.t WHERE k = " + "9" * 50000, "CREATE TABLE k.u (k " + "frozen<list<" * 5000,
-             "/*" * 50000, '"' * 99999, "$$" + "x" * 99999, "INSERT INTO k.t (k, v) VALUES (1, " + "[" * 20000 + ")",
-             "SELECT " + "-" * 50001 + "1 FROM k.t", "\0" * 1000, ""]
+    wrong = [
+        "(" * 50000,
+        "SELECT " + "(" * 10000 + "k" + ")" * 10000 + " FROM k.t",
+        "SELECT v FROM k.t WHERE k IN (" + "1," * 5000 + "1)",
+        "SELECT '" + "x" * 100000,
+        "SELECT v FROM k.t WHERE k = " + "9" * 50000,
+        "CREATE TABLE k.u (k " + "frozen<list<" * 5000,
+        "/*" * 50000,
+        '"' * 99999,
+        "$$" + "x" * 99999,
+        "INSERT INTO k.t (k, v) VALUES (1, " + "[" * 20000 + ")",
+        "SELECT " + "-" * 50001 + "1 FROM k.t",
+        "\0" * 1000,
+        "",
+    ]
     with started(node, wire) as c:
         for text in wrong:
             with pytest.raises(Failure) as caught:
                 c.query(text)
             assert caught.value.code in (w.SYNTAX, w.INVALID), f"{text[:40]}: {caught.value}"
             assert len(caught.value.message) < 1000
-            assert c.ask(w.PREPARE, w.pack_long_string(text) + bytes(4 * (wire[0] == 5))).opcode in (w.ERROR, w.RESULT)
+            assert c.ask(
+                w.PREPARE, w.pack_long_string(text) + bytes(4 * (wire[0] == 5))
+            ).opcode in (w.ERROR, w.RESULT)
         assert len(c.query("SELECT " + "v," * 5000 + "v FROM k.t WHERE k = 1").columns) == 5001
         is_alive(c)
 
 
 def test_prepared_statements_stay_within_their_budget(node):
     with started(node, (4, None)) as c:
+
         def prepare(count, mark):
             for i in range(count):
                 c.prepare(f"SELECT v FROM k.t WHERE k = {i} -- {mark} {'x' * 10000}")
+
         prepare(500, "fill")
         before = node.rss_mib()
         prepare(1000, "flood")
@@ -310,18 +380,24 @@ def test_prepared_statements_stay_within_their_budget(node):
 
 def test_syntax_errors_name_line_column_and_token(node):
     with started(node, (4, None)) as c:
-        for text, where, token in (("SELEC v FROM k.t", "1:0", "SELEC"), ("SELECT v\nFROM k.t\nWHERE k == 1", "3:9", "="),
-                                   ("SELECT v FROM k.t WHERE k = 1 LIMIT LIMIT", "1:36", "LIMIT")):
+        for text, where, token in (
+            ("SELEC v FROM k.t", "1:0", "SELEC"),
+            ("SELECT v\nFROM k.t\nWHERE k == 1", "3:9", "="),
+            ("SELECT v FROM k.t WHERE k = 1 LIMIT LIMIT", "1:36", "LIMIT"),
+        ):
             with pytest.raises(Failure) as caught:
                 c.query(text)
             assert caught.value.code == w.SYNTAX
-            assert where in caught.value.message and token in caught.value.message, caught.value.message
+            assert (
+                where in caught.value.message and token in caught.value.message
+            ), caught.value.message
 
 
 # ---- v5 frames -----------------------------------------------------------------------------
 
+
 def flipped(data, at):
-    return data[:at] + bytes([data[at] ^ 0x10]) + data[at + 1:]
+    return data[:at] + bytes([data[at] ^ 0x10]) + data[at + 1 :]
 
 
 @pytest.mark.parametrize("compression", [None, "lz4"])
@@ -329,8 +405,12 @@ def flipped(data, at):
 def test_a_checksum_that_does_not_hold(node, compression, part):
     with started(node, (5, compression)) as c:
         head = 5 if compression else 3
-        data = c.encode(w.QUERY, w.pack_long_string("SELECT key FROM system.local") + w.params(5), 3)
-        at = {"length": 0, "head crc": head, "payload": head + 3 + 4, "payload crc": len(data) - 1}[part]
+        data = c.encode(
+            w.QUERY, w.pack_long_string("SELECT key FROM system.local") + w.params(5), 3
+        )
+        at = {"length": 0, "head crc": head, "payload": head + 3 + 4, "payload crc": len(data) - 1}[
+            part
+        ]
         c.raw(flipped(data, at))
         assert "checksum" in protocol_error(c)
         assert c.is_closed()
@@ -339,14 +419,22 @@ def test_a_checksum_that_does_not_hold(node, compression, part):
 def frames_that_lie(lz4_on):
     options = w.envelope(5, w.OPTIONS, stream=1)
     yield "an envelope cut off by a self-contained frame", w.segment(options[:5], lz4_on)
-    yield "a body cut off by a self-contained frame", w.segment(w.envelope(5, w.QUERY, b"abc", length=4000), lz4_on)
+    yield "a body cut off by a self-contained frame", w.segment(
+        w.envelope(5, w.QUERY, b"abc", length=4000), lz4_on
+    )
     first = w.segment(w.envelope(5, w.QUERY, b"x" * 50, length=60), lz4_on, contained=False)
-    yield "more in the frames than in the envelope", first + w.segment(b"y" * 5000, lz4_on, contained=False)
+    yield "more in the frames than in the envelope", first + w.segment(
+        b"y" * 5000, lz4_on, contained=False
+    )
     yield "a whole frame between the pieces of an envelope", first + w.segment(options, lz4_on)
     if lz4_on:
         block = lz4.block.compress(bytes(64), store_size=False)
-        yield "a block that unpacks to more than it says", w.segment(b"", True, raw_length=10, packed=block)
-        yield "a block that unpacks to less than it says", w.segment(b"", True, raw_length=1000, packed=block)
+        yield "a block that unpacks to more than it says", w.segment(
+            b"", True, raw_length=10, packed=block
+        )
+        yield "a block that unpacks to less than it says", w.segment(
+            b"", True, raw_length=1000, packed=block
+        )
         yield "a block that is none", w.segment(b"", True, raw_length=100, packed=b"\xff" * 40)
         yield "an empty block of 128 KiB", w.segment(b"", True, raw_length=131071, packed=b"")
 
@@ -384,13 +472,21 @@ def test_a_bad_envelope_in_a_good_frame_is_answered_and_passed_over(node):
 
 # ---- bombs ---------------------------------------------------------------------------------
 
+
 def test_decompression_bombs_of_v4(node):
     zeros = lz4.block.compress(bytes(64 << 20), store_size=False)  # 257 KiB that would be 64 MiB
     small = lz4.block.compress(bytes(1000), store_size=False)
     for _ in range(20):
         with started(node, (4, "lz4")) as c:
-            for says, block in ((64 << 20, zeros), (0x7FFFFFFF, small), (-1, small), (LIMIT - 9, small),
-                                (LIMIT - 9, b""), (100, zeros), (2000, small)):
+            for says, block in (
+                (64 << 20, zeros),
+                (0x7FFFFFFF, small),
+                (-1, small),
+                (LIMIT - 9, small),
+                (LIMIT - 9, b""),
+                (100, zeros),
+                (2000, small),
+            ):
                 c.raw(w.envelope(4, w.QUERY, struct.pack(">i", says) + block, 2, flags=0x01))
                 failure = c.receive().failure()
                 assert failure.code in (w.PROTOCOL_ERROR, w.INVALID), f"{says}: {failure}"
@@ -405,7 +501,9 @@ def test_decompression_bombs_of_v5(node):
     """Frames of 520 bytes that unpack to 128 KiB each, pieces of an envelope beyond the limit."""
     piece = w.segment(bytes(w.SEGMENT_MAX), True, contained=False)
     assert len(piece) < 600
-    first = w.segment(w.envelope(5, w.QUERY, bytes(1000), 6, length=64 << 20), True, contained=False)
+    first = w.segment(
+        w.envelope(5, w.QUERY, bytes(1000), 6, length=64 << 20), True, contained=False
+    )
     before = node.rss_mib()
     for _ in range(5):
         with started(node, (5, "lz4")) as c:
@@ -423,6 +521,7 @@ def test_decompression_bombs_of_v5(node):
 
 # ---- slow, half, many ----------------------------------------------------------------------
 
+
 @pytest.mark.parametrize("wire", EVERY_WIRE)
 def test_one_byte_at_a_time(node, wire):
     with Client(node.address, *wire) as c:
@@ -432,7 +531,9 @@ def test_one_byte_at_a_time(node, wire):
             c.raw(bytes([byte]))
         assert c.receive().opcode == w.READY
         c.framed = wire[0] == 5
-        for byte in c.encode(w.QUERY, w.pack_long_string("SELECT key FROM system.local") + w.params(wire[0]), 9):
+        for byte in c.encode(
+            w.QUERY, w.pack_long_string("SELECT key FROM system.local") + w.params(wire[0]), 9
+        ):
             c.raw(bytes([byte]))
         got = c.receive()
         assert got.stream == 9 and w.Result(got.body, wire[0]).rows == [{"key": "local"}]
@@ -443,7 +544,9 @@ def test_half_a_request_then_silence(node, wire):
     """Cut at every byte; the others are served meanwhile, and hanging up is noticed."""
     clients = []
     with started(node, wire) as c:
-        data = c.encode(w.QUERY, w.pack_long_string("SELECT key FROM system.local") + w.params(wire[0]), 9)
+        data = c.encode(
+            w.QUERY, w.pack_long_string("SELECT key FROM system.local") + w.params(wire[0]), 9
+        )
     for cut in range(1, len(data)):
         c = started(node, wire)
         c.raw(data[:cut])
@@ -451,14 +554,18 @@ def test_half_a_request_then_silence(node, wire):
     serves(node.ring)
     for i, c in enumerate(clients):
         if i % 2:
-            c.raw(data[i + 1:])
+            c.raw(data[i + 1 :])
             assert c.receive().stream == 9
         c.close()
 
 
 def connections(node):
     lines = node.get("/metrics").splitlines()
-    return sum(float(l.split()[-1]) for l in lines if l.startswith("rondo_connections ") or l.startswith("rondo_connections{"))
+    return sum(
+        float(l.split()[-1])
+        for l in lines
+        if l.startswith("rondo_connections ") or l.startswith("rondo_connections{")
+    )
 
 
 def test_thousands_of_connections_opened_and_closed(node):
@@ -474,6 +581,7 @@ def test_thousands_of_connections_opened_and_closed(node):
             if i % 3 == 0:  # a reset instead of an orderly end
                 s.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
             s.close()
+
     storm(1000)
     until(lambda: connections(node) == 0)
     before = node.rss_mib()
@@ -496,7 +604,9 @@ def test_a_client_that_does_not_read_its_answers(node):
     """The server stops taking requests, and takes no memory for answers without end."""
     before = node.rss_mib()
     with started(node, (4, None)) as c:
-        ask = c.encode(w.QUERY, w.pack_long_string("SELECT * FROM system_schema.columns") + w.params(4), 1)
+        ask = c.encode(
+            w.QUERY, w.pack_long_string("SELECT * FROM system_schema.columns") + w.params(4), 1
+        )
         c.socket.setblocking(False)
         sent, end = 0, time.monotonic() + 5
         while time.monotonic() < end:
@@ -513,21 +623,44 @@ def test_a_client_that_does_not_read_its_answers(node):
 
 # ---- chance --------------------------------------------------------------------------------
 
+
 def valid_requests(c, chance):
     version = c.version
     insert = c.prepare("INSERT INTO k.t (k, v) VALUES (?, ?)")
     metadata = w.pack_string(insert.metadata_id) if version == 5 else b""
     values = [struct.pack(">i", 50), b"fuzz"]
-    batch = b"\1\0\1\1" + w.pack_string(insert.id) + b"\0\2" + b"".join(map(w.pack_bytes, values)) + b"\0\1" + \
-        b"\0" * (4 if version == 5 else 1)
-    every = [(w.OPTIONS, b""), (w.REGISTER, w.pack_strings(["STATUS_CHANGE"])),
-             (w.QUERY, w.pack_long_string("SELECT k, v FROM k.t WHERE k = ? LIMIT 3") + w.params(
-                 version, values=[b"\0\0\0\1"], page_size=100, timestamp=5)),
-             (w.QUERY, w.pack_long_string("SELECT * FROM system.local WHERE key = :k") + w.params(
-                 version, values=[b"local"], names=["k"])),
-             (w.PREPARE, w.pack_long_string("SELECT v FROM k.t WHERE k = ?") + (b"\0\0\0\0" if version == 5 else b"")),
-             (w.EXECUTE, w.pack_string(insert.id) + metadata + w.params(version, values=values, skip=True)),
-             (w.BATCH, batch)]
+    batch = (
+        b"\1\0\1\1"
+        + w.pack_string(insert.id)
+        + b"\0\2"
+        + b"".join(map(w.pack_bytes, values))
+        + b"\0\1"
+        + b"\0" * (4 if version == 5 else 1)
+    )
+    every = [
+        (w.OPTIONS, b""),
+        (w.REGISTER, w.pack_strings(["STATUS_CHANGE"])),
+        (
+            w.QUERY,
+            w.pack_long_string("SELECT k, v FROM k.t WHERE k = ? LIMIT 3")
+            + w.params(version, values=[b"\0\0\0\1"], page_size=100, timestamp=5),
+        ),
+        (
+            w.QUERY,
+            w.pack_long_string("SELECT * FROM system.local WHERE key = :k")
+            + w.params(version, values=[b"local"], names=["k"]),
+        ),
+        (
+            w.PREPARE,
+            w.pack_long_string("SELECT v FROM k.t WHERE k = ?")
+            + (b"\0\0\0\0" if version == 5 else b""),
+        ),
+        (
+            w.EXECUTE,
+            w.pack_string(insert.id) + metadata + w.params(version, values=values, skip=True),
+        ),
+        (w.BATCH, batch),
+    ]
     while True:
         yield chance.choice(every)
 

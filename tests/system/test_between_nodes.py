@@ -2,6 +2,7 @@
 
 A bad frame drops its connection, is counted, and logged once; nothing wrong is ever stored.
 """
+
 import os
 import random
 import re
@@ -22,7 +23,11 @@ def metric(node, name):
 
 
 def log_lines(node, event):
-    return [line for line in (node.folder / "rondod.log").read_text().splitlines() if f" {event} " in line]
+    return [
+        line
+        for line in (node.folder / "rondod.log").read_text().splitlines()
+        if f" {event} " in line
+    ]
 
 
 def is_closed(s):
@@ -38,13 +43,15 @@ def is_closed(s):
 def ring():
     with Ring(nodes=3, shards=2) as ring:
         with Client(ring.addresses[0]).startup() as c:
-            c.query("CREATE KEYSPACE k WITH replication = {'class': 'SimpleStrategy', 'replication_factor': 3}")
+            c.create_keyspace("k", 3)
             c.query("CREATE TABLE k.t (k int PRIMARY KEY, v text)")
         yield ring
 
 
 def frame(body, length=None, crc=None):
-    prefix = struct.pack(">II", len(body) if length is None else length, crc32c(body) if crc is None else crc)
+    prefix = struct.pack(
+        ">II", len(body) if length is None else length, crc32c(body) if crc is None else crc
+    )
     return prefix + struct.pack(">I", crc32c(prefix)) + body
 
 
@@ -85,7 +92,7 @@ def test_connections_that_say_nothing(ring):
     node, rss = ring.node(2), ring.node(2).rss_mib()
     held = [socket.create_connection((node.address, STORAGE_PORT), timeout=30) for _ in range(300)]
     for i, s in enumerate(held):
-        s.sendall(frame(b"\x96\x00\x01\x00\x00\xc0\x00")[:i % 15])
+        s.sendall(frame(b"\x96\x00\x01\x00\x00\xc0\x00")[: i % 15])
     with Client(node.address).startup() as c:
         assert c.query("INSERT INTO k.t (k, v) VALUES (0, 'x')", consistency=w.ALL).kind == "void"
     for s in held:
@@ -141,8 +148,10 @@ def test_flipped_bits_between_nodes_are_never_believed():
     proxy = Proxy(outside, ring.addresses[2], seed)
     try:
         for node in ring.nodes:
-            node.configure(seeds=[*ring.addresses[:2], outside],
-                           **({"broadcast_address": outside} if node.number == 3 else {}))
+            node.configure(
+                seeds=[*ring.addresses[:2], outside],
+                **({"broadcast_address": outside} if node.number == 3 else {}),
+            )
             node.start()
         for node in ring.nodes:
             until(node.is_serving)
@@ -150,7 +159,7 @@ def test_flipped_bits_between_nodes_are_never_believed():
         ring.wait_up(1, 2, 3)
         acknowledged = {}
         with Client(real[0]).startup() as c:
-            c.query("CREATE KEYSPACE k WITH replication = {'class': 'SimpleStrategy', 'replication_factor': 3}")
+            c.create_keyspace("k", 3)
             c.query("CREATE TABLE k.t (k int PRIMARY KEY, v text)")
             insert = c.prepare("INSERT INTO k.t (k, v) VALUES (?, ?)")
             proxy.rate, k = 0.05, 0
@@ -165,7 +174,9 @@ def test_flipped_bits_between_nodes_are_never_believed():
             proxy.rate = 0
             ring.wait_up(1, 2, 3)
             for k, value in acknowledged.items():
-                row, = c.query("SELECT v FROM k.t WHERE k = ?", struct.pack(">i", k), consistency=w.ALL).rows
+                (row,) = c.query(
+                    "SELECT v FROM k.t WHERE k = ?", struct.pack(">i", k), consistency=w.ALL
+                ).rows
                 assert row["v"] == value
         assert sum(metric(node, "peer_bad_frames") for node in ring.nodes) >= 10
         for node in ring.nodes:
@@ -176,10 +187,14 @@ def test_flipped_bits_between_nodes_are_never_believed():
 
 
 def test_a_node_that_falls_silent_first_costs_a_timeout_then_counts_as_down():
-    with Ring(nodes=3, write_request_timeout="300ms", read_request_timeout="300ms",
-              range_request_timeout="300ms") as ring:
+    with Ring(
+        nodes=3,
+        write_request_timeout="300ms",
+        read_request_timeout="300ms",
+        range_request_timeout="300ms",
+    ) as ring:
         with Client(ring.addresses[0]).startup() as c:
-            c.query("CREATE KEYSPACE k WITH replication = {'class': 'SimpleStrategy', 'replication_factor': 3}")
+            c.create_keyspace("k", 3)
             c.query("CREATE TABLE k.t (k int PRIMARY KEY, v text)")
             c.query("INSERT INTO k.t (k, v) VALUES (1, 'a')", consistency=w.ALL)
             ring.node(3).process.send_signal(signal.SIGSTOP)
@@ -187,15 +202,26 @@ def test_a_node_that_falls_silent_first_costs_a_timeout_then_counts_as_down():
                 with pytest.raises(Failure) as caught:
                     c.query("INSERT INTO k.t (k, v) VALUES (1, 'b')", consistency=w.ALL)
                 refused = caught.value
-                assert (refused.code, refused.consistency, refused.received, refused.required, refused.last) == \
-                    (0x1100, w.ALL, 2, 3, "SIMPLE"), str(refused)
+                assert (
+                    refused.code,
+                    refused.consistency,
+                    refused.received,
+                    refused.required,
+                    refused.last,
+                ) == (0x1100, w.ALL, 2, 3, "SIMPLE"), str(refused)
                 with pytest.raises(Failure) as caught:
                     c.query("SELECT v FROM k.t WHERE k = 1", consistency=w.ALL)
                 refused = caught.value
-                assert (refused.code, refused.consistency, refused.received, refused.required) == \
-                    (0x1200, w.ALL, 2, 3), str(refused)
+                assert (refused.code, refused.consistency, refused.received, refused.required) == (
+                    0x1200,
+                    w.ALL,
+                    2,
+                    3,
+                ), str(refused)
                 ring.wait_up(1, 2)
-                assert c.query("SELECT v FROM k.t WHERE k = 1", consistency=w.QUORUM).rows == [{"v": "b"}]
+                assert c.query("SELECT v FROM k.t WHERE k = 1", consistency=w.QUORUM).rows == [
+                    {"v": "b"}
+                ]
                 with pytest.raises(Failure) as caught:
                     c.query("SELECT v FROM k.t WHERE k = 1", consistency=w.ALL)
                 assert caught.value.code == w.UNAVAILABLE

@@ -2,6 +2,7 @@
 
 Waiting is for events; a clock only bounds how long.
 """
+
 import random
 import struct
 import threading
@@ -11,7 +12,6 @@ import wire_client as w
 from ring import Node, Ring, free_prefix, until
 from wire_client import Client, Closed, Failure
 
-KEYSPACE = "CREATE KEYSPACE k WITH replication = {'class': 'SimpleStrategy', 'replication_factor': 3}"
 TABLE = "CREATE TABLE k.t (k int PRIMARY KEY, v text)"
 
 
@@ -25,8 +25,9 @@ def ask(ring, node, text, *values, **more):
 
 
 def prepared(ring):
-    ask(ring, 1, KEYSPACE)
-    ask(ring, 1, TABLE)
+    with client(ring) as c:
+        c.create_keyspace("k", 3)
+        c.query(TABLE)
 
 
 def number(k):
@@ -35,11 +36,16 @@ def number(k):
 
 def rows(ring, node, consistency=w.QUORUM):
     with client(ring, node) as c:
-        return {r["k"]: r["v"] for r in c.pages(
-            lambda **p: c.query("SELECT k, v FROM k.t", consistency=consistency, **p), 500)}
+        return {
+            r["k"]: r["v"]
+            for r in c.pages(
+                lambda **p: c.query("SELECT k, v FROM k.t", consistency=consistency, **p), 500
+            )
+        }
 
 
 # ---- birth ---------------------------------------------------------------------------------
+
 
 @pytest.mark.parametrize("turn", [1, 2, 3])
 def test_started_at_the_same_moment_they_form_one_ring(turn):
@@ -49,19 +55,24 @@ def test_started_at_the_same_moment_they_form_one_ring(turn):
         assert {s["node"] for s in said} == {1, 2, 3}
         tokens = []
         for node in ring.nodes:
-            local, = ask(ring, node.number, "SELECT host_id, tokens FROM system.local").rows
+            (local,) = ask(ring, node.number, "SELECT host_id, tokens FROM system.local").rows
             tokens += local["tokens"]
             for other in ring.nodes:
                 if other is not node:
-                    peer, = ask(ring, other.number, "SELECT host_id, tokens FROM system.peers WHERE peer = ?",
-                                bytes(map(int, node.address.split(".")))).rows
+                    (peer,) = ask(
+                        ring,
+                        other.number,
+                        "SELECT host_id, tokens FROM system.peers WHERE peer = ?",
+                        bytes(map(int, node.address.split("."))),
+                    ).rows
                     assert peer == local
         assert len(set(tokens)) == 3 * 16
         for s in said:
             owned = [n["ownership"] for n in s["nodes"]]
             assert all(0.32 < share < 0.345 for share in owned), owned
-            assert [(n["host_id"], n["address"], n["ownership"]) for n in s["nodes"]] == \
-                [(n["host_id"], n["address"], n["ownership"]) for n in said[0]["nodes"]]
+            assert [(n["host_id"], n["address"], n["ownership"]) for n in s["nodes"]] == [
+                (n["host_id"], n["address"], n["ownership"]) for n in said[0]["nodes"]
+            ]
 
 
 def test_the_order_of_starting_does_not_matter():
@@ -110,6 +121,7 @@ def test_killed_while_being_born_they_still_form_one_ring():
 
 # ---- death ---------------------------------------------------------------------------------
 
+
 class Writer(threading.Thread):
     """Writes at QUORUM through one node, and knows what was acknowledged."""
 
@@ -148,6 +160,7 @@ def test_no_acknowledged_write_is_lost_when_a_node_is_killed():
         def more_from(survivors):
             before = {x: len(x.acknowledged) for x in survivors}
             until(lambda: all(len(x.acknowledged) > before[x] + 30 for x in survivors))
+
         for victim in (3, 1, 2):
             more_from(writers)
             ring.kill(victim)
@@ -168,7 +181,9 @@ def test_no_acknowledged_write_is_lost_when_a_node_is_killed():
         for node in (1, 2, 3):
             found = rows(ring, node)
             lost = {k for k, v in acknowledged.items() if found.get(k) != v}
-            assert not lost, f"{len(lost)} of {len(acknowledged)} are not there: {sorted(lost)[:10]}"
+            assert (
+                not lost
+            ), f"{len(lost)} of {len(acknowledged)} are not there: {sorted(lost)[:10]}"
 
 
 def test_a_dead_node_is_noticed_named_and_forgiven():
@@ -181,14 +196,20 @@ def test_a_dead_node_is_noticed_named_and_forgiven():
             assert events.next_event() == ("STATUS_CHANGE", "DOWN", (ring.addresses[2], 9042))
             insert = "INSERT INTO k.t (k, v) VALUES (1, 'a')"
             assert ask(ring, 1, insert, consistency=w.QUORUM).kind == "void"
-            assert ask(ring, 1, "SELECT v FROM k.t WHERE k = 1", consistency=w.QUORUM).rows == [{"v": "a"}]
+            assert ask(ring, 1, "SELECT v FROM k.t WHERE k = 1", consistency=w.QUORUM).rows == [
+                {"v": "a"}
+            ]
             for text in (insert, "SELECT v FROM k.t WHERE k = 1", "SELECT v FROM k.t"):
                 for level in (w.ALL, w.THREE):
                     with pytest.raises(Failure) as caught:
                         ask(ring, 1, text, consistency=level)
                     refused = caught.value
-                    assert (refused.code, refused.consistency, refused.required, refused.alive) == \
-                        (w.UNAVAILABLE, level, 3, 2), str(refused)
+                    assert (refused.code, refused.consistency, refused.required, refused.alive) == (
+                        w.UNAVAILABLE,
+                        level,
+                        3,
+                        2,
+                    ), str(refused)
             assert ring.addresses[2] in refused.message, "it says which node"
             ring.restart(3)
             ring.wait_up(1, 2, 3)
@@ -203,14 +224,27 @@ def test_a_schema_change_needs_every_node():
         before = ring.node(1).status()["schema_version"]
         ring.kill(2)
         ring.wait_up(1, 3)
-        for text in ("CREATE TABLE k.u (k int PRIMARY KEY)", "DROP TABLE k.t", "DROP KEYSPACE k",
-                     "CREATE KEYSPACE other WITH replication = {'class': 'SimpleStrategy', 'replication_factor': 1}"):
+        for text in (
+            "CREATE TABLE k.u (k int PRIMARY KEY)",
+            "DROP TABLE k.t",
+            "DROP KEYSPACE k",
+            "CREATE KEYSPACE other WITH replication = "
+            "{'class': 'SimpleStrategy', 'replication_factor': 1}",
+        ):
             for node in (1, 3):
                 with pytest.raises(Failure) as caught:
                     ask(ring, node, text)
-                assert (caught.value.code, caught.value.required, caught.value.alive) == (w.UNAVAILABLE, 3, 2)
+                assert (caught.value.code, caught.value.required, caught.value.alive) == (
+                    w.UNAVAILABLE,
+                    3,
+                    2,
+                )
                 assert ring.addresses[1] in caught.value.message
-        assert ring.node(1).status()["schema_version"] == ring.node(3).status()["schema_version"] == before
+        assert (
+            ring.node(1).status()["schema_version"]
+            == ring.node(3).status()["schema_version"]
+            == before
+        )
         ring.restart(2)
         ring.wait_up(1, 2, 3)
         assert ring.node(2).status()["schema_version"] == before
@@ -219,6 +253,7 @@ def test_a_schema_change_needs_every_node():
 
 
 # ---- stopping and starting -----------------------------------------------------------------
+
 
 def test_everything_is_there_after_a_restart_also_with_other_shards():
     with Ring(nodes=3, shards=2) as ring:
@@ -244,9 +279,16 @@ def test_everything_is_there_after_a_restart_also_with_other_shards():
             for node in (1, 2, 3):
                 assert rows(ring, node) == expected
             said = ring.node(2).status()
-            assert (said["cluster_id"], {n["host_id"]: n["address"] for n in said["nodes"]}) == (cluster, ids)
-            assert [ask(ring, n, "SELECT tokens FROM system.local").rows for n in (1, 2, 3)] == tokens
-            assert ask(ring, 1, "SELECT v FROM k.t WHERE k = 8", consistency=w.ALL).rows == [{"v": "new"}]
+            assert (said["cluster_id"], {n["host_id"]: n["address"] for n in said["nodes"]}) == (
+                cluster,
+                ids,
+            )
+            assert [
+                ask(ring, n, "SELECT tokens FROM system.local").rows for n in (1, 2, 3)
+            ] == tokens
+            assert ask(ring, 1, "SELECT v FROM k.t WHERE k = 8", consistency=w.ALL).rows == [
+                {"v": "new"}
+            ]
 
 
 def test_a_stop_takes_seconds_also_with_clients_and_requests():
@@ -281,7 +323,10 @@ def test_a_node_comes_back_with_another_address():
         ring.restart(3)
         ring.wait_up(1, 2, 3)
         for node in (1, 2):
-            peers = {r["peer"]: r for r in ask(ring, node, "SELECT peer, host_id, rpc_address FROM system.peers").rows}
+            peers = {
+                r["peer"]: r
+                for r in ask(ring, node, "SELECT peer, host_id, rpc_address FROM system.peers").rows
+            }
             assert old not in peers and peers[moved.address]["host_id"] == host_id
             assert peers[moved.address]["rpc_address"] == moved.address
         assert ask(ring, 3, "SELECT v FROM k.t WHERE k = 1", consistency=w.ALL).rows == [{"v": "a"}]
@@ -307,12 +352,16 @@ def test_all_nodes_come_back_with_other_addresses():
             until(node.is_serving)
         ring.wait_up(1, 2, 3)
         for node in (1, 2, 3):
-            assert ask(ring, node, "SELECT v FROM k.t WHERE k = 1", consistency=w.ALL).rows == [{"v": "a"}]
-            assert {r["peer"] for r in ask(ring, node, "SELECT peer FROM system.peers").rows} == \
-                set(ring.addresses) - {ring.addresses[node - 1]}
+            assert ask(ring, node, "SELECT v FROM k.t WHERE k = 1", consistency=w.ALL).rows == [
+                {"v": "a"}
+            ]
+            assert {
+                r["peer"] for r in ask(ring, node, "SELECT peer FROM system.peers").rows
+            } == set(ring.addresses) - {ring.addresses[node - 1]}
 
 
 # ---- everyone at once ----------------------------------------------------------------------
+
 
 def at_once(*runs):
     """Runs them in threads that start together; what each returned or raised."""
@@ -324,6 +373,7 @@ def at_once(*runs):
             said[i] = runs[i]()
         except Exception as e:
             said[i] = e
+
     threads = [threading.Thread(target=run, args=(i,)) for i in range(len(runs))]
     for t in threads:
         t.start()
@@ -337,19 +387,42 @@ def test_the_same_table_from_all_nodes_at_once_is_one_table():
         clients = [client(ring, node, timeout=60) for node in (1, 2, 3)]
         for turn in range(5):
             name = f"s{turn}"
-            said = at_once(*[lambda c=c: c.query(
-                f"CREATE KEYSPACE IF NOT EXISTS {name} WITH replication = "
-                "{'class': 'SimpleStrategy', 'replication_factor': 3}").kind for c in clients])
+            said = at_once(
+                *[
+                    lambda c=c: c.query(
+                        f"CREATE KEYSPACE IF NOT EXISTS {name} WITH replication = "
+                        "{'class': 'SimpleStrategy', 'replication_factor': 3}"
+                    ).kind
+                    for c in clients
+                ]
+            )
             assert sorted(said) == ["change", "void", "void"], said
-            said = at_once(*[lambda c=c: c.query(
-                f"CREATE TABLE IF NOT EXISTS {name}.t (k int PRIMARY KEY, v text)").kind for c in clients])
+            said = at_once(
+                *[
+                    lambda c=c: c.query(
+                        f"CREATE TABLE IF NOT EXISTS {name}.t (k int PRIMARY KEY, v text)"
+                    ).kind
+                    for c in clients
+                ]
+            )
             assert sorted(said) == ["change", "void", "void"], said
-            ids = {c.query(f"SELECT id FROM system_schema.tables WHERE keyspace_name = '{name}'").rows[0]["id"]
-                   for c in clients}
+            ids = {
+                c.query(f"SELECT id FROM system_schema.tables WHERE keyspace_name = '{name}'").rows[
+                    0
+                ]["id"]
+                for c in clients
+            }
             assert len(ids) == 1
             said = at_once(*[lambda c=c: c.query(f"DROP TABLE {name}.t").kind for c in clients])
-            assert sorted(str(x) if isinstance(x, str) else hex(x.code) for x in said) == ["0x2200", "0x2200", "change"]
-        versions = {c.query("SELECT schema_version FROM system.local").rows[0]["schema_version"] for c in clients}
+            assert sorted(str(x) if isinstance(x, str) else hex(x.code) for x in said) == [
+                "0x2200",
+                "0x2200",
+                "change",
+            ]
+        versions = {
+            c.query("SELECT schema_version FROM system.local").rows[0]["schema_version"]
+            for c in clients
+        }
         assert len(versions) == 1
 
 
@@ -359,19 +432,34 @@ def test_many_changes_from_all_nodes_at_once():
 
         def create(node):
             with client(ring, node, timeout=60) as c:
-                return [c.query(f"CREATE TABLE k.n{node}_{i} (k int PRIMARY KEY)").change for i in range(10)]
+                return [
+                    c.query(f"CREATE TABLE k.n{node}_{i} (k int PRIMARY KEY)").change
+                    for i in range(10)
+                ]
+
         assert at_once(*[lambda n=n: create(n) for n in (1, 2, 3)]) == [["CREATED"] * 10] * 3
-        seen = [{r["table_name"] for r in ask(ring, node, "SELECT table_name FROM system_schema.tables "
-                                              "WHERE keyspace_name = 'k'").rows} for node in (1, 2, 3)]
+        seen = [
+            {
+                r["table_name"]
+                for r in ask(
+                    ring,
+                    node,
+                    "SELECT table_name FROM system_schema.tables " "WHERE keyspace_name = 'k'",
+                ).rows
+            }
+            for node in (1, 2, 3)
+        ]
         assert seen[0] == seen[1] == seen[2] and len(seen[0]) == 31
 
 
 # ---- budgets -------------------------------------------------------------------------------
 
+
 def test_past_the_memtable_budget_writes_are_overloaded_and_reads_go_on():
     with Ring(nodes=1, memtable_heap_space="2MiB") as ring:
-        ask(ring, 1, KEYSPACE.replace("3}", "1}"))
-        ask(ring, 1, TABLE)
+        with client(ring) as c:
+            c.create_keyspace("k", 1)
+            c.query(TABLE)
         value, written = b"x" * 4000, 0
         with client(ring, 1) as c:
             insert = c.prepare("INSERT INTO k.t (k, v) VALUES (?, ?)")
@@ -383,7 +471,7 @@ def test_past_the_memtable_budget_writes_are_overloaded_and_reads_go_on():
             assert "memtable" in caught.value.message, caught.value.message
             assert 100 < written < 600
             for k in range(written):
-                row, = c.query("SELECT v FROM k.t WHERE k = ?", number(k)).rows
+                (row,) = c.query("SELECT v FROM k.t WHERE k = ?", number(k)).rows
                 assert row["v"] == value.decode()
             assert c.query("SELECT count(*) FROM k.t").rows[0]["count"] == written
             assert ring.node(1).status()["store"]["refusal"]

@@ -15,7 +15,7 @@ function connect(more) {
   const client = new cassandra.Client({
     contactPoints: [hosts[0]],
     localDataCenter: 'datacenter1',
-    queryOptions: { consistency: consistencies.quorum }, // sees what it wrote, whichever node it asks
+    queryOptions: { consistency: consistencies.quorum }, // sees what it wrote on any node
     socketOptions: { readTimeout: 30000 },
     ...more,
   });
@@ -140,7 +140,8 @@ test('every scalar type comes back as it was sent', async () => {
   await client.execute(
     `CREATE TABLE n.types (k int PRIMARY KEY, ${names.map(t => `c_${t} ${t}`).join(', ')})`,
   );
-  const insert = `INSERT INTO n.types (k, ${columns.join(', ')}) VALUES (?, ${names.map(() => '?').join(', ')})`;
+  const marks = names.map(() => '?').join(', ');
+  const insert = `INSERT INTO n.types (k, ${columns.join(', ')}) VALUES (?, ${marks})`;
   await client.execute(insert, [1, ...Object.values(values)], { prepare: true });
   await client.execute(insert, [2, ...names.map(() => null)], { prepare: true });
   const ask = async k =>

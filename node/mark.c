@@ -17,7 +17,7 @@
 #include "base/hash.h"
 
 enum { OPEN, READ, KNOWN, FRESH, WRITE, SYNC, CLOSE, RENAME, FOLDER, NAP };
-static const int64_t mark_period_us = 10 * 1000 * 1000;
+static const int64_t mark_period_us = 10000000;
 static const uint64_t mark_log_ns = 600ull * 1000 * 1000 * 1000;
 
 static struct op_next mark_open(struct op *);

@@ -23,7 +23,7 @@
 
 enum { TURN, DRAIN };
 static const uint64_t startup_patience_ns = 20ull * 1000 * 1000 * 1000;
-static const uint64_t share_ns = 200 * 1000; /* of a turn, for one client that has much to ask */
+static const uint64_t share_ns = 200000; /* of a turn, for one client that has much to ask */
 
 static struct op_next session_turn(struct op *);
 static struct op_next session_drain(struct op *);

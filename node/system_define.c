@@ -17,9 +17,10 @@
     "extensions frozen<map<text, blob>>;gc_grace_seconds int;id uuid;incremental_backups boolean;" \
     "max_index_interval int;memtable text;memtable_flush_period_in_ms int;"                        \
     "min_index_interval int;read_repair text;read_repair_chance double;speculative_retry text"
-#define LATENCY_COLUMNS                                                                \
-    "*keyspace_name text;*table_name text;count bigint;max_ms double;p50th_ms double;" \
-    "p99th_ms double;per_second double"
+#define TABLE_KEY "*keyspace_name text;*table_name text;"
+#define LATENCY_COLUMNS \
+    TABLE_KEY "count bigint;max_ms double;p50th_ms double;p99th_ms double;per_second double"
+#define SPREAD_COLUMNS TABLE_KEY "count bigint;max double;p50th double;p99th double"
 
 static const struct {
     const char *keyspace, *name, *columns;
@@ -53,6 +54,34 @@ static const struct {
       "*id timeuuid;bytes_in bigint;bytes_out bigint;columnfamily_name text;"
       "compacted_at timestamp;compaction_properties frozen<map<text, text>>;keyspace_name text;"
       "rows_merged map<int, bigint>" },
+    { "system", "paxos",
+      "*row_key blob;+cf_id uuid;in_progress_ballot timeuuid;in_progress_read_ballot timeuuid;"
+      "most_recent_commit blob;most_recent_commit_at timeuuid;most_recent_commit_version int;"
+      "proposal blob;proposal_ballot timeuuid;proposal_version int" },
+    { "system", "paxos_repair_history",
+      "*keyspace_name text;+table_name text;points frozen<list<frozen<tuple<blob, timeuuid>>>>" },
+    { "system", "batches", "*id timeuuid;mutations list<blob>;version int" },
+    { "system", "peer_events_v2", "*peer inet;+peer_port int;hints_dropped map<timeuuid, int>" },
+    { "system", "peer_events", "*peer inet;hints_dropped map<timeuuid, int>" },
+    { "system", "available_ranges_v2",
+      "*keyspace_name text;full_ranges set<blob>;transient_ranges set<blob>" },
+    { "system", "available_ranges", "*keyspace_name text;ranges set<blob>" },
+    { "system", "transferred_ranges_v2",
+      "*operation text;*keyspace_name text;+peer inet;+peer_port int;ranges set<blob>" },
+    { "system", "transferred_ranges",
+      "*operation text;*keyspace_name text;+peer inet;ranges set<blob>" },
+    { "system", "sstable_activity_v2",
+      "*keyspace_name text;*table_name text;*id text;rate_120m double;rate_15m double" },
+    { "system", "sstable_activity",
+      "*keyspace_name text;*columnfamily_name text;*generation int;rate_120m double;"
+      "rate_15m double" },
+    { "system", "top_partitions",
+      "*keyspace_name text;+table_name text;+top_type text;last_update timestamp;"
+      "top frozen<list<frozen<tuple<text, bigint>>>>" },
+    { "system", "repairs",
+      "*parent_id timeuuid;cfids set<uuid>;coordinator inet;coordinator_port int;"
+      "last_update timestamp;participants set<inet>;participants_wp set<text>;ranges set<blob>;"
+      "repaired_at timestamp;started_at timestamp;state int" },
     { "system_schema", "keyspaces",
       "*keyspace_name text;durable_writes boolean;replication frozen<map<text, text>>" },
     { "system_schema", "tables",
@@ -95,12 +124,24 @@ static const struct {
       "*role text;can_login boolean;is_superuser boolean;member_of set<text>;salted_hash text" },
     { "system_auth", "role_members", "*role text;+member text" },
     { "system_auth", "role_permissions", "*role text;+resource text;permissions set<text>" },
+    { "system_auth", "resource_role_permissons_index", "*resource text;+role text" },
+    { "system_auth", "network_permissions", "*role text;dcs frozen<set<text>>" },
+    { "system_auth", "cidr_permissions", "*role text;cidr_groups frozen<set<text>>" },
+    { "system_auth", "cidr_groups",
+      "*cidr_group text;cidrs frozen<set<frozen<tuple<inet, smallint>>>>" },
+    { "system_auth", "identity_to_role", "*identity text;role text" },
     { "system_distributed", "repair_history",
       "*keyspace_name text;*columnfamily_name text;+id timeuuid;coordinator inet;"
       "coordinator_port int;exception_message text;exception_stacktrace text;"
       "finished_at timestamp;parent_id timeuuid;participants set<inet>;"
       "participants_v2 set<text>;range_begin text;range_end text;started_at timestamp;"
       "status text" },
+    { "system_distributed", "parent_repair_history",
+      "*parent_id timeuuid;columnfamily_names set<text>;exception_message text;"
+      "exception_stacktrace text;finished_at timestamp;keyspace_name text;"
+      "options map<text, text>;requested_ranges set<text>;started_at timestamp;"
+      "successful_ranges set<text>" },
+    { "system_distributed", "partition_denylist", "*ks_name text;*table_name text;+key blob" },
     { "system_distributed", "view_build_status",
       "*keyspace_name text;*view_name text;+host_id uuid;status text" },
     { "system_virtual_schema", "keyspaces", "*keyspace_name text" },
@@ -124,6 +165,25 @@ static const struct {
     { "system_views", "pending_hints",
       "*host_id uuid;address inet;dc text;files int;newest timestamp;oldest timestamp;port int;"
       "rack text;status text" },
+    { "system_views", "thread_pools",
+      "*name text;active_tasks int;active_tasks_limit int;blocked_tasks bigint;"
+      "blocked_tasks_all_time bigint;completed_tasks bigint;pending_tasks int" },
+    { "system_views", "system_properties", "*name text;value text" },
+    { "system_views", "queries",
+      "*thread_id text;queued_micros bigint;running_micros bigint;task text" },
+    { "system_views", "snapshots",
+      "*name text;+keyspace_name text;+table_name text;created_at timestamp;ephemeral boolean;"
+      "expires_at timestamp;size_on_disk bigint;true_size bigint" },
+    { "system_views", "tombstones_per_read", SPREAD_COLUMNS },
+    { "system_views", "rows_per_read", SPREAD_COLUMNS },
+    { "system_views", "disk_usage", TABLE_KEY "mebibytes bigint" },
+    { "system_views", "max_partition_size", TABLE_KEY "mebibytes bigint" },
+    { "system_views", "max_sstable_size", TABLE_KEY "mebibytes bigint" },
+    { "system_views", "max_sstable_duration", TABLE_KEY "max_sstable_duration bigint" },
+    { "system_views", "local_read_latency", LATENCY_COLUMNS },
+    { "system_views", "local_scan_latency", LATENCY_COLUMNS },
+    { "system_views", "local_write_latency", LATENCY_COLUMNS },
+    { "system_views", "coordinator_scan_latency", LATENCY_COLUMNS },
     { "system_views", "coordinator_read_latency", LATENCY_COLUMNS },
     { "system_views", "coordinator_write_latency", LATENCY_COLUMNS },
 };

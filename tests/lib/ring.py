@@ -68,6 +68,11 @@ def until(what, deadline=DEADLINE, every=0.02):
         time.sleep(every)
 
 
+def hear_signals():
+    """In the child: tests that run in the background have SIGINT ignored, and it is inherited."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+
+
 class Node:
     def __init__(self, ring, number, address):
         self.ring, self.number, self.address = ring, number, address
@@ -101,7 +106,8 @@ class Node:
             self.process = subprocess.Popen(
                 ["setpriv", "--pdeathsig", "KILL",  # it does not outlive a test that is killed
                  *self.rights, BUILD / "rondod", "--config", self.folder / "rondo.yaml"],
-                stdout=console, stderr=console, env=ENVIRONMENT, start_new_session=True)
+                stdout=console, stderr=console, env=ENVIRONMENT, start_new_session=True,
+                preexec_fn=hear_signals)
 
     def rss_mib(self):
         status = pathlib.Path(f"/proc/{self.process.pid}/status").read_text()

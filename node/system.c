@@ -1,7 +1,8 @@
 /* system.c - reads of system tables: which table has which maker of rows.
  *
- *     system_local.c    local, peers, peers_v2          system_schema.c   keyspaces, tables,
- * columns system_views.c    clients, settings, prepared statements, latencies
+ *     system_local.c    local, peers, peers_v2
+ *     system_schema.c   keyspaces, tables, columns
+ *     system_views.c    clients, settings, prepared statements
  *
  * A table without a maker is there and empty: tools look for it.
  */

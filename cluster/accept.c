@@ -1,7 +1,6 @@
 /* accept.c - listening, and greeting who comes; shard 0.
  *
- *     accept ──> greet op:  recv ─> check ─> send ─> hand over to the shard that the lane belongs
- * to
+ *     accept ──> greet op:  recv ─> check ─> send ─> hand over to the lane's shard
  *
  * Who dials speaks first, and nothing but its hello until ours has come, so the socket can move to
  * another shard with nothing in between.  Shard s of a node is served by our shard s mod n; urgent

@@ -1,8 +1,7 @@
 /* fetch.c - entries that this node lacks, from a node that has them; and values that were accepted
  * and never called decided, finished; shard 0.
  *
- *     look ──> answer ──> learn ──> look ...        until the epoch is there, applied on every
- * shard
+ *     look ──> answer ──> learn ──> look ...      until every shard has applied the epoch
  *
  * Who asks: a request of a later epoch (request.c, on any shard), a ping that tells of one, a
  * proposal that finds its epoch taken.  A fetch that is there already still waits until the entry

@@ -2,8 +2,7 @@
  *
  *     PING, BIRTH, FETCH          answered at once from what is in memory
  *     PREPARE, ACCEPT             one step of the acceptor, durable before the answer
- *     COMMIT                      fetch what lies before it, learn it, then answer: applied
- * everywhere
+ *     COMMIT                      fetch what lies before it, learn it, applied everywhere: answer
  *
  * Every one of them may come twice or late: the acceptor repeats itself, an entry that is there is
  * there.  They come on the urgent lane; only BIRTH is answered to a node that is no member.

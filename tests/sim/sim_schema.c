@@ -40,6 +40,11 @@ static const struct change {
     { "DROP KEYSPACE k", "t", false },
 };
 
+/* Syncs take long and words little time: what is told before it is written is told long before. */
+static const struct sim_faults slow_disks = { .net_ns_max = 100000,
+                                              .mail_ns_max = 1000,
+                                              .disk_ns_max = 100000000 };
+
 static const struct change *change_of_cut(void) { return &changes[cut.seed % 4]; }
 
 /* ---- the blow ---- */
@@ -116,12 +121,14 @@ static void cut_at(struct stage *s)
 {
     stage_born(s, 0);
     stage_table(s);
+    sim_set_faults(s->ring.sim, slow_disks);
     struct talk *t = stage_talk(s, 0, 0, WIRE_V4);
     talk_query(t, 1, CL_ONE, change_of_cut()->text);
     for (uint64_t k = 0; k < cut.after; k++)
         stage_step(s, UINT64_MAX, "the change is made");
     cut.is_past = t->answers > 0;
     strike(s);
+    ring_calm(&s->ring);
     if (cut.victim == ALL)
         stand_up(s); /* with everybody dead nothing happens that time could pass with */
     stage_pass(s, sim_draw(s->ring.sim) % (3 * second));

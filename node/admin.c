@@ -123,16 +123,17 @@ void admin_stop(struct shard *s)
     list_each(l, &a->visits) op_stop(&owner_of(l, struct visit, link)->op, ERR_STOPPED);
 }
 
-bool admin_idle(struct shard *s)
+bool admin_idle(const struct shard *s)
 {
-    struct admin *a = s->admin;
-    if (!a)
-        return true;
-    if (a->doors[0].listener || a->doors[1].listener || a->visits_count)
-        return false;
-    mem_free(a);
+    const struct admin *a = s->admin;
+    return !a || (!a->doors[0].listener && !a->doors[1].listener && a->visits_count == 0);
+}
+
+void admin_free(struct shard *s)
+{
+    ensure(admin_idle(s));
+    mem_free(s->admin);
     s->admin = NULL;
-    return true;
 }
 
 static struct op_next door_accept(struct op *op)

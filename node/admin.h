@@ -8,4 +8,6 @@
 enum err admin_open(struct shard *, struct report *);
 /* Stops listening and hangs up; admin_idle tells when all is gone. */
 void admin_stop(struct shard *);
-bool admin_idle(struct shard *);
+bool admin_idle(const struct shard *);
+/* Gives its memory back, once idle. */
+void admin_free(struct shard *);

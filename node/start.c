@@ -479,6 +479,7 @@ static struct op_next lead_hush(struct op *op)
     }
     if (l->nap.busy)
         return op_wait(HUSH);
+    admin_free(l->shard);
     log_note(l->shard->io, LOG_INFO, "stop", "reason=\"%s\"",
              l->shard->process->failed.err == OK ? "asked to" : l->shard->process->failed.text);
     lead_all(l, PHASE_QUIET);

@@ -77,6 +77,16 @@ enum err io_read_now(struct io *, struct io_file *, void *to, size_t n, uint64_t
 void io_write(struct io *, struct io_req *, struct op *, struct io_file *, const void *from,
               size_t n, uint64_t offset);
 void io_sync(struct io *, struct io_req *, struct op *, struct io_file *); /* fdatasync */
+/* Whose way the writes, syncs and changes of size of a file take from now on.  At once. */
+enum io_lane {
+    IO_LANE_AUTO, /* a new file's: SYNC, and BULK once 4 MiB stand un-synced; small reads as READ */
+    IO_LANE_SYNC, /* the shard's own thread: for logs, whose syncs wait for nothing else */
+    IO_LANE_BULK, /* its reads too: for whoever streams; delays no read and no log */
+};
+void io_lane(struct io_file *, enum io_lane);
+/* Asks the system to forget what it keeps of the file in memory: what is synced goes.  Never fails
+ * where the file is good. */
+void io_drop_cache(struct io *, struct io_req *, struct op *, struct io_file *);
 void io_sync_dir(struct io *, struct io_req *, struct op *, const char *path);
 void io_allocate(struct io *, struct io_req *, struct op *, struct io_file *, uint64_t bytes);
 void io_truncate(struct io *, struct io_req *, struct op *, struct io_file *, uint64_t bytes);
@@ -168,7 +178,7 @@ void io_post_home(struct io *, struct io_mail *);
 struct io_counts {
     uint64_t turns; /* loop turns: about one poll each */
     uint64_t recvs, sends, accepts, connects;
-    uint64_t reads, writes, syncs;
+    uint64_t reads, writes, syncs, cache_drops;
     uint64_t posts; /* mails to other shards, homes not counted */
     uint64_t recv_bytes, send_bytes, read_bytes, write_bytes;
 };

@@ -181,7 +181,7 @@ static void counts_add(struct io_counts *to, const struct io_counts *c)
     to->recvs += c->recvs, to->sends += c->sends;
     to->accepts += c->accepts, to->connects += c->connects;
     to->reads += c->reads, to->writes += c->writes, to->syncs += c->syncs;
-    to->posts += c->posts;
+    to->posts += c->posts, to->cache_drops += c->cache_drops;
     to->recv_bytes += c->recv_bytes, to->send_bytes += c->send_bytes;
     to->read_bytes += c->read_bytes, to->write_bytes += c->write_bytes;
 }

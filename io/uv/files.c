@@ -3,10 +3,11 @@
  * Which lane a request takes is decided here, from what is known of it:
  *     a read up to READ_BULK_BYTES          read lane        a larger one        bulk lane
  *     a write or sync of an ordinary file   the shard's sync lane
- *     the same of a bulk file               bulk lane
+ *     all of a bulk file                    bulk lane
  * A file becomes a bulk file, for good, when DIRTY_BULK_BYTES have been written to it without a
  * sync: so data files on their way to the disk leave the commit log's thread alone, with no hint
- * from above.  Requests on one file that are under way together may run in any order.
+ * from above; io_lane decides otherwise.  Requests on one file that are under way together may run
+ * in any order.
  *
  * Standard error ("/dev/stderr") is opened as a duplicate, since it may be a socket, and is written
  * as a stream: without offsets, and never synced.
@@ -25,7 +26,7 @@
 struct io_file {
     int fd;
     bool is_stream;
-    bool is_bulk;
+    enum io_lane lane;
     bool has_no_nowait; /* the file system does not know reading without waiting */
     uint64_t dirty_bytes;
 };
@@ -40,8 +41,10 @@ struct io_file *file_new(int fd, bool is_stream)
 
 static struct lane *lane_of(struct io *io, const struct io_file *file)
 {
-    return file->is_bulk ? &io->world->lanes[LANE_BULK] : &io->sync;
+    return file->lane == IO_LANE_BULK ? &io->world->lanes[LANE_BULK] : &io->sync;
 }
+
+void io_lane(struct io_file *file, enum io_lane lane) { file->lane = lane; }
 
 /* ---- open, lock, close ---- */
 
@@ -152,7 +155,8 @@ void io_read(struct io *io, struct io_req *req, struct op *op, struct io_file *f
     job->offset = offset;
     io->counts.reads++;
     io->counts.read_bytes += n;
-    job_start(job, &io->world->lanes[n > READ_BULK_BYTES ? LANE_BULK : LANE_READ]);
+    bool is_bulk = n > READ_BULK_BYTES || file->lane == IO_LANE_BULK;
+    job_start(job, &io->world->lanes[is_bulk ? LANE_BULK : LANE_READ]);
 }
 
 static void say_no_nowait(struct io *io)
@@ -222,7 +226,8 @@ void io_write(struct io *io, struct io_req *req, struct op *op, struct io_file *
     io->counts.writes++;
     io->counts.write_bytes += n;
     file->dirty_bytes += n;
-    file->is_bulk |= file->dirty_bytes > DIRTY_BULK_BYTES;
+    if (file->lane == IO_LANE_AUTO && file->dirty_bytes > DIRTY_BULK_BYTES)
+        file->lane = IO_LANE_BULK;
     job_start(job, lane_of(io, file));
 }
 
@@ -239,6 +244,21 @@ void io_sync(struct io *io, struct io_req *req, struct op *op, struct io_file *f
     file->dirty_bytes = 0;
     io->counts.syncs++;
     job_start(job, lane_of(io, file));
+}
+
+static void run_drop_cache(struct job *job)
+{
+    int code = job->file->is_stream ? 0 : posix_fadvise(job->file->fd, 0, 0, POSIX_FADV_DONTNEED);
+    if (code != 0)
+        job->err = err_of_system(code);
+}
+
+void io_drop_cache(struct io *io, struct io_req *req, struct op *op, struct io_file *file)
+{
+    struct job *job = job_new(io, req, op, run_drop_cache);
+    job->file = file;
+    io->counts.cache_drops++;
+    job_start(job, &io->world->lanes[LANE_BULK]);
 }
 
 /* Room for `offset` bytes; where the file system cannot reserve, at least the size is the same. */

@@ -116,6 +116,12 @@ START_TEST(what_is_written_is_read)
     ck_assert_int_eq(io_read_now(a.io, f, got, 3, 9999, &n), OK);
     ck_assert_uint_eq(n, 3);
     ck_assert_int_eq(memcmp(got, "ell", 3), 0);
+    uint64_t calls = sim_disk_calls(s, 0);
+    io_lane(f, IO_LANE_BULK);
+    io_drop_cache(a.io, &a.req, &a.op, f);
+    ck_assert_int_eq(await(&a), OK);
+    ck_assert_uint_eq(sim_counts(s, 0).cache_drops, 1);
+    ck_assert_uint_eq(sim_disk_calls(s, 0), calls);
     close_file(f);
     ck_assert_uint_eq(sim_open_handles(s, 0), 0);
 }

@@ -8,6 +8,7 @@
 #pragma once
 #include "base/map.h"
 #include "base/uuid.h"
+#include "model/params.h"
 #include "model/type.h"
 
 enum { NAME_BYTES_MAX = 48, COLUMNS_MAX = 2000, KEY_COLUMNS_MAX = 32 };
@@ -27,7 +28,17 @@ struct option {
     const char *name;
     const char *value; /* scalar as text; NULL: a map in pairs */
     size_t pairs_count;
-    const char **pairs; /* key, value, key, value */
+    const char **pairs; /* key, value, key, value; sorted by key */
+};
+
+/* A column that was dropped: files and mutations from before still hold its cells.  One a name: the
+ * latest.  What a file holds under the name at `dropped_at` or before belongs to it. */
+struct dropped_column {
+    const char *name;
+    const struct type *type;
+    enum column_kind kind; /* STATIC or REGULAR */
+    uint32_t number;
+    int64_t dropped_at; /* microseconds */
 };
 
 struct table {
@@ -38,9 +49,15 @@ struct table {
     const char *keyspace, *name;
     bool is_virtual; /* system tables: made by the node, not in the catalog's changes */
     size_t columns_count, partition_count, clustering_count;
-    struct column *columns; /* SELECT * order: partition, clustering, then the others by name */
+    struct column *columns; /* SELECT * order: partition, clustering, static by name, the others
+                               by name */
+    uint32_t numbers_used;  /* the next new column's number: none is ever used again */
+    size_t dropped_count;
+    struct dropped_column *dropped; /* sorted by name; a column of that name may live again */
     size_t options_count;
-    struct option *options; /* those that were given, sorted by name */
+    struct option *options;            /* those that were given, sorted by name */
+    const struct table_params *params; /* what the options mean (params.h); never NULL in a table
+                                          of a catalog or of table_new */
 };
 
 enum replication { REPLICATION_SIMPLE, REPLICATION_TOPOLOGY, REPLICATION_LOCAL };

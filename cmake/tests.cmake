@@ -21,7 +21,7 @@ function(suite label file)
     FAIL_REGULAR_EXPRESSION "Checks: 0" ENVIRONMENT "CK_TIMEOUT_MULTIPLIER=20")
 endfunction()
 
-foreach(module base model wire config cql driver)
+foreach(module base model sstable wire config cql driver)
   file(GLOB files CONFIGURE_DEPENDS tests/unit/${module}/test_*.c)
   foreach(file ${files})
     suite(unit ${file} ${module})

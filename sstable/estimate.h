@@ -1,0 +1,58 @@
+/* estimate.h - what Statistics.db keeps of many numbers in few bytes: sizes, times, keys. */
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include "base/buf.h"
+#include "sstable/name.h"
+
+/* Buckets that grow by a fifth: sizes and cell counts of partitions.  n counts, of which the last
+ * is the overflow. */
+enum { SPREAD_BUCKETS_MAX = 256, SPREAD_SIZES_NB = 151, SPREAD_SIZES_OA = 156, SPREAD_CELLS = 119 };
+struct spread {
+    uint32_t count;
+    uint64_t counts[SPREAD_BUCKETS_MAX];
+    int64_t offsets[SPREAD_BUCKETS_MAX]; /* count - 1 of them */
+};
+void spread_init(struct spread *, uint32_t buckets);
+void spread_add(struct spread *, uint64_t value);
+uint64_t spread_total(const struct spread *);
+uint64_t spread_mean(const struct spread *);
+/* The bucket's offset at or above quantile q (0..1). */
+uint64_t spread_quantile(const struct spread *, double q);
+void spread_encode(const struct spread *, struct buf *out);
+bool spread_decode(struct cursor *, struct spread *out);
+
+/* When tombstones and expiring cells become droppable: at most 100 points, the two closest are
+ * merged.  Points are rounded up to 60 s when added. */
+enum { DROP_TIMES_MAX = 100 };
+struct drop_times {
+    uint32_t count;
+    struct drop_time {
+        double seconds;
+        uint64_t count;
+    } points[DROP_TIMES_MAX + 1];
+    void *spool; /* of the implementation */
+};
+void drop_times_init(struct drop_times *);
+void drop_times_deinit(struct drop_times *);
+void drop_times_add(struct drop_times *, uint32_t seconds);
+/* To be called once, before encoding and asking. */
+void drop_times_finish(struct drop_times *);
+double drop_times_sum(const struct drop_times *, double until_seconds);
+void drop_times_encode(const struct drop_times *, enum sstable_version, struct buf *out);
+bool drop_times_decode(struct cursor *, enum sstable_version, struct drop_times *out);
+
+/* HyperLogLog++ (p 13, sp 25) of partition keys, as stream-lib writes it. */
+struct cardinality {
+    uint8_t *registers; /* normal form: 8192, else NULL */
+    uint32_t *codes;    /* sparse form, sorted by index */
+    uint32_t codes_count, codes_room;
+    uint32_t *fresh; /* not sorted in yet */
+    uint32_t fresh_count;
+};
+void cardinality_init(struct cardinality *);
+void cardinality_deinit(struct cardinality *);
+void cardinality_add(struct cardinality *, struct bytes key);
+void cardinality_merge(struct cardinality *into, struct cardinality *from);
+uint64_t cardinality_estimate(struct cardinality *);
+void cardinality_encode(struct cardinality *, struct buf *out);
+enum err cardinality_decode(struct bytes, struct cardinality *out, struct report *);

@@ -1,0 +1,57 @@
+/* unfiltered.h - Data.db: the head of a partition, then its static row, rows and markers in
+ * clustering order, then a byte 01.
+ *
+ *     window   | head | static | row | row | marker | row ... | 01 | next head ...
+ *                ^ partition_head_decode        ^ unfiltered_extent, unfiltered_decode
+ *
+ * The reader looks at the file through a window of plain bytes.  What is not wholly inside answers
+ * ERR_WOULD_WAIT and tells how many bytes from here on are wanted: the caller widens the window and
+ * asks again.
+ */
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include "sstable/layout.h"
+
+enum { UNFILTERED_BYTES_MAX = 256 * 1024 * 1024 + 1024 }; /* of one row: Cassandra's value limit */
+
+struct partition_head {
+    struct bytes key; /* borrowed from the window */
+    struct deletion deletion;
+    size_t size_bytes;
+};
+/* OK; ERR_WOULD_WAIT and *wanted; ERR_CORRUPT. */
+enum err partition_head_decode(enum sstable_version, struct bytes window,
+                               struct partition_head *out, size_t *wanted);
+void partition_head_encode(enum sstable_version, struct bytes key, struct deletion,
+                           struct buf *out);
+/* The two forms of a deletion at full length (heads, Index.db). */
+bool full_deletion_decode(enum sstable_version, struct cursor *, struct deletion *out);
+void full_deletion_encode(enum sstable_version, struct deletion, struct buf *out);
+
+enum unfiltered_kind { UNFILTERED_END, UNFILTERED_STATIC, UNFILTERED_ROW, UNFILTERED_MARKER };
+struct unfiltered {
+    enum unfiltered_kind kind;
+    size_t size_bytes; /* in the file, with flags and size */
+    struct row row;    /* STATIC, ROW: bytes borrowed from the window, key and cells in the space */
+    struct marker marker;
+};
+/* How many bytes the unfiltered at the window's begin takes.  OK; ERR_WOULD_WAIT and *wanted (more
+ * than the window); ERR_CORRUPT. */
+enum err unfiltered_extent(const struct layout *, struct bytes window, size_t *wanted);
+/* The window must hold it whole.  Cells of dropped columns are left out.  ERR_CORRUPT. */
+enum err unfiltered_decode(const struct layout *, struct bytes window, struct row_space *,
+                           struct unfiltered *out);
+/* Only where it stands: kind and comparable key (for skipping to a position). */
+enum err unfiltered_decode_key(const struct layout *, struct bytes window, struct row_space *,
+                               enum unfiltered_kind *, struct bytes *key);
+/* Appends.  prev_bytes: facts 2.7.  A static row that is NULL is the empty one. */
+void row_write(const struct layout *, const struct row *, uint64_t prev_bytes, struct buf *out);
+void static_row_write(const struct layout *, const struct row *, struct buf *out);
+void marker_write(const struct layout *, const struct marker *, uint64_t prev_bytes,
+                  struct buf *out);
+
+/* Clustering values in the file's form (groups of 32 with a bit head) from and to the raw form of
+ * struct row (each a vint size and bytes); `count` of them. */
+void clustering_write(const struct layout *, struct bytes raw, size_t count, struct buf *out);
+/* Appends the raw form.  OK, ERR_WOULD_WAIT (the cursor ran out), ERR_CORRUPT. */
+enum err clustering_read(const struct layout *, struct cursor *, size_t count, struct buf *raw);

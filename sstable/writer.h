@@ -1,0 +1,60 @@
+/* writer.h - one SSTable, written in one pass.
+ *
+ *     writer_new ──> [ partition ──> static? ──> row, marker ... ──> partition_end ] ... ──> finish
+ *                          │
+ *                          └─> data, index: bytes that the owner takes away (writer_drained)
+ *
+ * Memory: one chunk, one partition's column index, the filter (its size is fixed by `keys`), a
+ * sample of the index, the sketches.  Partitions come in token order, their rows in clustering
+ * order; both are ensured.
+ */
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include "sstable/index.h"
+#include "sstable/summary.h"
+
+struct sstable_writer;
+struct sstable_writer_options {
+    enum sstable_version version;
+    const struct table *table; /* its params tell compression, filter, intervals; one reference is
+                                  taken */
+    enum partitioner partitioner;
+    struct header_base base;     /* minima of what will come; must be right before the first row */
+    uint64_t keys;               /* expected, for the filter */
+    uint32_t column_index_bytes; /* column_index_size; 0: 64 KiB */
+    bool has_host;
+    struct uuid host;
+    struct log_position log_low, log_high;
+    const struct log_interval *log_intervals; /* copied */
+    size_t log_intervals_count;
+    uint32_t level;
+    int64_t repaired_at;
+};
+struct sstable_writer *sstable_writer_new(const struct sstable_writer_options *);
+void sstable_writer_free(struct sstable_writer **);
+
+/* Begins a partition. */
+void sstable_writer_partition(struct sstable_writer *, struct bytes key, int64_t token,
+                              struct deletion);
+/* At most once, first, and only where the table has static columns; may be left out. */
+void sstable_writer_static(struct sstable_writer *, const struct row *);
+void sstable_writer_row(struct sstable_writer *, const struct row *);
+void sstable_writer_marker(struct sstable_writer *, const struct marker *);
+/* A partition without anything (no deletion, no row, no marker) must not be begun. */
+void sstable_writer_partition_end(struct sstable_writer *);
+
+/* What waits to be appended to Data.db and Index.db: the owner writes and clears it.  Complete
+ * chunks only, until finish. */
+struct buf *sstable_writer_data(struct sstable_writer *);
+struct buf *sstable_writer_index(struct sstable_writer *);
+/* Bytes of both so far, drained or not; and of the plain stream. */
+uint64_t sstable_writer_plain_bytes(const struct sstable_writer *);
+uint64_t sstable_writer_partitions(const struct sstable_writer *);
+
+/* After the last partition: the rest of data and index is in their buffers; the other components
+ * are appended to out[component] (owned by the caller, heap; those that the table does not have
+ * stay empty; TOC included).  Nothing may have been written at all: ERR_NOT_FOUND, no files. */
+enum err sstable_writer_finish(struct sstable_writer *, struct buf out[COMPONENT_COUNT]);
+/* The Statistics that were written, for the one who opens the file at once; as long as the writer
+ * lives. */
+const struct statistics *sstable_writer_statistics(const struct sstable_writer *);

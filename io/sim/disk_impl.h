@@ -1,7 +1,8 @@
 /* disk_impl.h - a simulated disk: inodes, names, what is not synced; for the files of the
  * simulator.
  *
- * disk.c: content; folder.c: names; crash.c: what survives; file.c, tree.c: io.h's requests.
+ * disk.c: content; folder.c: names; crash.c: what survives; file.c, tree.c: io.h's requests;
+ * hand.c: the test's own hand.
  */
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
@@ -29,6 +30,7 @@ struct inode {
     struct list of_disk, unsynced;
     unsigned refs; /* entries, handles and un-synced changes that point here */
     bool is_folder, is_locked;
+    uint64_t slow_ns;       /* sim_slow_file */
     struct pages now, kept; /* as a read sees it; as a crash leaves it at least */
     struct folder names_now, names_kept;
 };
@@ -49,11 +51,17 @@ struct sim_disk {
     struct list inodes, unsynced; /* unsynced: oldest first */
     uint64_t seq;
     uint64_t used_bytes, size_bytes;
-    uint64_t calls;
+    uint64_t calls, changes;
     uint64_t fail_from, fail_count; /* which calls fail, by number */
     enum err fail_err;
     enum sim_image image;
+    uint64_t kill_at; /* the change at which the power fails, by number; 0: none */
+    enum sim_image kill_image;
+    void (*kill_release)(void *context);
 };
+/* What a request is, for those that fail or are counted by kind. */
+enum disk_call { CALL_LOOK = 0, CALL_OPEN = 1, CALL_CHANGE = 2, CALL_CREATE = 3 };
+bool sim_disk_is_off(const struct sim_disk *); /* the power has failed */
 void sim_disk_init(struct sim_disk *);
 void sim_disk_deinit(struct sim_disk *);
 struct inode *inode_new(struct sim_disk *, bool is_folder);
@@ -94,5 +102,5 @@ void sim_folder_sync(struct inode *, uint64_t upto);
 void sim_disk_crash(struct sim *, struct sim_disk *, enum sim_image);
 void sim_file_close_all(struct sim_node *);
 /* What every request of a disk begins with: a drawn time and, by chance or by order, an error. */
-struct event *sim_disk_request(struct io *, struct io_req *, struct op *);
+struct event *sim_disk_request(struct io *, struct io_req *, struct op *, enum disk_call);
 void sim_disk_change_done(struct event *);

@@ -1,10 +1,10 @@
 /* file.c - io.h's files: what a shard asks of its node's disk.
  *
  * Each request takes a drawn time and may fail by chance, or because the test said which one
- * (sim_fail_disk).  A change is seen by reads from the moment it is asked for, or, a write in two
- * of its cases, only when it completes; either way it counts as un-synced from then on, and it is
- * covered by a sync that begins after its completion.  A write under way when its node dies may
- * have reached the disk.
+ * (sim_fail_disk); where the power has failed (sim_kill_at), nothing happens any more.  A change is
+ * seen by reads from the moment it is asked for, or, a write in two of its cases, only when it
+ * completes; either way it counts as un-synced from then on, and it is covered by a sync that
+ * begins after its completion.  A write under way when its node dies may have reached the disk.
  *
  * A failed write has written some prefix; a failed sync forgets what it should have stored.
  */
@@ -20,27 +20,48 @@ struct io_file {
 
 /* ---- every request ---- */
 
-static enum err draw_error(struct io *io)
+bool sim_disk_is_off(const struct sim_disk *d) { return d->kill_at && d->changes >= d->kill_at; }
+
+static bool may_fail_with(enum disk_call call, enum err err)
+{
+    if (err == ERR_FILES_LIMIT)
+        return call & CALL_OPEN;
+    return err != ERR_NO_SPACE || (call & CALL_CHANGE);
+}
+
+/* ERR_STOPPED: it never happens.  The change at which the power fails still does. */
+static enum err draw_error(struct io *io, enum disk_call kind)
 {
     struct sim_disk *d = &io->node->disk;
+    if (sim_disk_is_off(d))
+        return ERR_STOPPED;
     uint64_t call = ++d->calls;
-    if (d->fail_count && call >= d->fail_from && call - d->fail_from < d->fail_count)
+    d->changes += (kind & CALL_CHANGE) != 0;
+    bool is_told = d->fail_count && call >= d->fail_from && call - d->fail_from < d->fail_count;
+    if (is_told && may_fail_with(kind, d->fail_err))
         return d->fail_err;
     return sim_below(io->sim, 10000) < io->sim->faults.disk_error_pct ? ERR_IO : OK;
 }
 
-struct event *sim_disk_request(struct io *io, struct io_req *req, struct op *op)
+static struct event *inode_request(struct io *io, struct io_req *req, struct op *op,
+                                   const struct inode *i, enum disk_call kind)
 {
     uint64_t ns = sim_latency(io->sim, io->sim->faults.disk_ns_max);
-    struct event *e = sim_event_request(io, req, op, ns);
-    e->err = draw_error(io);
+    struct event *e = sim_event_request(io, req, op, ns + (i ? i->slow_ns : 0));
+    e->err = draw_error(io, kind);
     return e;
 }
 
-static struct event *file_request(struct io *io, struct io_req *req, struct op *op,
-                                  struct io_file *f)
+struct event *sim_disk_request(struct io *io, struct io_req *req, struct op *op,
+                               enum disk_call kind)
 {
-    struct event *e = sim_disk_request(io, req, op);
+    return inode_request(io, req, op, NULL, kind);
+}
+
+static struct event *file_request(struct io *io, struct io_req *req, struct op *op,
+                                  struct io_file *f, enum disk_call kind)
+{
+    struct event *e = inode_request(io, req, op, f->inode, kind);
     e->object = f;
     f->busy++;
     return e;
@@ -103,12 +124,12 @@ static void open_done(struct event *e)
 static struct event *open_begin(struct io *io, struct io_req *req, struct op *op, const char *path,
                                 enum io_open_how how)
 {
-    struct event *e = sim_disk_request(io, req, op);
     struct place p = sim_place_of(&io->node->disk, path);
     bool is_new = false;
+    enum err err = open_place(&p, how, &is_new);
+    struct event *e = inode_request(io, req, op, p.inode, is_new ? CALL_CREATE : CALL_OPEN);
     e->fire = open_done;
-    if (e->err == OK)
-        e->err = open_place(&p, how, &is_new);
+    e->err = e->err == OK ? err : e->err;
     if (e->err != OK)
         return e;
     if (is_new)
@@ -149,7 +170,7 @@ void io_close(struct io *io, struct io_req *req, struct op *op, struct io_file *
     struct io_file *f = *taken;
     ensure(f && f->busy == 0);
     *taken = NULL;
-    struct event *e = sim_disk_request(io, req, op);
+    struct event *e = inode_request(io, req, op, f->inode, CALL_LOOK);
     e->object = f;
     e->fire = close_done;
 }
@@ -177,7 +198,7 @@ static void read_done(struct event *e)
 void io_read(struct io *io, struct io_req *req, struct op *op, struct io_file *f, void *to,
              size_t n, uint64_t offset)
 {
-    struct event *e = file_request(io, req, op, f);
+    struct event *e = file_request(io, req, op, f, CALL_LOOK);
     io->counts.reads++;
     e->out = to;
     e->n = n;
@@ -188,9 +209,10 @@ void io_read(struct io *io, struct io_req *req, struct op *op, struct io_file *f
 enum err io_read_now(struct io *io, struct io_file *f, void *to, size_t n, uint64_t offset,
                      size_t *got)
 {
-    if (sim_below(io->sim, 100) < io->sim->faults.would_wait_pct)
+    bool is_refused = sim_below(io->sim, 100) < io->sim->faults.would_wait_pct;
+    if (is_refused || f->inode->slow_ns)
         return ERR_WOULD_WAIT;
-    enum err err = draw_error(io);
+    enum err err = draw_error(io, CALL_LOOK);
     if (err != OK)
         return err;
     *got = readable(f, n, offset);
@@ -201,12 +223,11 @@ enum err io_read_now(struct io *io, struct io_file *f, void *to, size_t n, uint6
     return OK;
 }
 
-static bool has_room(struct io *io, const struct io_file *f, uint64_t end)
+/* How large a file may become without more than the disk has. */
+static uint64_t size_max(struct io *io, const struct io_file *f)
 {
     const struct sim_disk *d = &io->node->disk;
-    uint64_t size = f->inode->now.size;
-    return end <= size ||
-           (d->used_bytes <= d->size_bytes && end - size <= d->size_bytes - d->used_bytes);
+    return f->inode->now.size + (d->size_bytes > d->used_bytes ? d->size_bytes - d->used_bytes : 0);
 }
 
 static void write_now(struct event *e)
@@ -235,20 +256,21 @@ static void write_late(struct event *e)
 void io_write(struct io *io, struct io_req *req, struct op *op, struct io_file *f, const void *from,
               size_t n, uint64_t offset)
 {
-    struct event *e = file_request(io, req, op, f);
+    struct event *e = file_request(io, req, op, f, CALL_CHANGE);
     ensure(f->is_writable);
     io->counts.writes++;
     io->counts.write_bytes += n;
     e->from = from;
     e->n = n;
     e->offset = f->is_append ? f->inode->now.size : offset;
+    uint64_t max = size_max(io, f), room = max > e->offset ? max - e->offset : 0;
+    if (e->err == OK && n > room)
+        e->err = ERR_NO_SPACE;
     e->size = e->err == OK ? n : 0;
     if (e->err != OK)
-        e->n = sim_below(io->sim, n + 1);
-    if (!has_room(io, f, e->offset + e->n)) {
-        e->err = ERR_NO_SPACE;
-        e->n = e->size = 0;
-    }
+        e->n = sim_below(io->sim, u64_min(n, room) + 1);
+    if (e->err == ERR_STOPPED)
+        e->n = 0;
     bool is_late = sim_below(io->sim, 2) == 0 && !f->is_append;
     e->fire = is_late ? write_late : write_done;
     e->is_at_kill = is_late;
@@ -267,7 +289,7 @@ static void sync_done(struct event *e)
 
 void io_sync(struct io *io, struct io_req *req, struct op *op, struct io_file *f)
 {
-    struct event *e = file_request(io, req, op, f);
+    struct event *e = file_request(io, req, op, f, CALL_CHANGE);
     io->counts.syncs++;
     e->n = io->node->disk.seq;
     e->fire = sync_done;
@@ -291,7 +313,7 @@ static void resize(struct io *io, struct io_file *f, struct event *e, enum unsyn
 {
     ensure(f->is_writable);
     e->fire = write_done;
-    if (e->err == OK && !has_room(io, f, e->n))
+    if (e->err == OK && e->n > size_max(io, f))
         e->err = ERR_NO_SPACE;
     if (e->err == OK)
         e->change = inode_resize(f->inode, kind, e->n);
@@ -301,7 +323,7 @@ static void resize(struct io *io, struct io_file *f, struct event *e, enum unsyn
 void io_allocate(struct io *io, struct io_req *req, struct op *op, struct io_file *f,
                  uint64_t bytes)
 {
-    struct event *e = file_request(io, req, op, f);
+    struct event *e = file_request(io, req, op, f, CALL_CHANGE);
     e->n = bytes;
     resize(io, f, e, UNSYNCED_GROW);
 }
@@ -309,7 +331,7 @@ void io_allocate(struct io *io, struct io_req *req, struct op *op, struct io_fil
 void io_truncate(struct io *io, struct io_req *req, struct op *op, struct io_file *f,
                  uint64_t bytes)
 {
-    struct event *e = file_request(io, req, op, f);
+    struct event *e = file_request(io, req, op, f, CALL_CHANGE);
     e->n = bytes;
     resize(io, f, e, UNSYNCED_TRUNCATE);
 }

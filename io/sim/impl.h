@@ -1,11 +1,10 @@
 /* impl.h - what the files of the simulator share.
  *
  *     struct sim ── nodes[] ── shards[]: struct io      world.c, clock.c
- *        │             ├── disk: inodes, un-synced      disk.c, folder.c, crash.c, file.c
- *        │             ├── ways[][]: mail               mail.c
- *        │             └── sockets, listeners           net.c, socket.c
- *        ├── events: a heap by (time, sequence)         event.c
- *        └── connections: two ends, packets             net.c
+ *        │             ├── disk: inodes, un-synced      disk.c, folder.c, crash.c, file.c, tree.c,
+ * hand.c │             ├── ways[][]: mail               mail.c │             └── sockets, listeners
+ * net.c, socket.c ├── events: a heap by (time, sequence)         event.c └── connections: two ends,
+ * packets             net.c
  *
  * Invariants:
  *   1. Time passes only in sim_step, from one event to the next.
@@ -122,7 +121,8 @@ struct sim {
     struct buf scratch; /* sim_file */
 };
 struct sim_node *sim_place(struct sim *, int node); /* made when it was never used */
-uint64_t sim_below(struct sim *, uint64_t n);       /* 0 .. n-1; 0 when n is 0 */
+bool sim_power_fails(struct sim_node *);
+uint64_t sim_below(struct sim *, uint64_t n); /* 0 .. n-1; 0 when n is 0 */
 uint64_t sim_latency(struct sim *, uint64_t ns_max);
 void sim_mix(struct sim *, uint64_t);
 void sim_mix_bytes(struct sim *, struct bytes);

@@ -68,11 +68,23 @@ enum sim_image {
     SIM_IMAGE_SECTORS, /* any of the 512-byte sectors, some torn; any of the changes to folders */
 };
 void sim_image(struct sim *, int node, enum sim_image);
+/* The power of a node fails at the nth change of its disk from now (1: the next): that one is under
+ * way, what the node asks for later does not happen, and before another event the node is killed as
+ * by sim_kill, with this image.  n = 0 forgets it.  Changes are writes, syncs, allocations,
+ * truncations, renames, links, removals, folders made, and opens that create. */
+void sim_kill_at(struct sim *, int node, uint64_t nth, enum sim_image,
+                 void (*release)(void *context));
+uint64_t sim_disk_changes(const struct sim *, int node); /* how many there were */
 /* The nth disk request of this node from now (1: the next) fails with `err`, and `count` in all do;
- * n = 0 forgets it.  sim_disk_calls: how many there were. */
+ * n = 0 forgets it.  Only what can fail so does: with ERR_FILES_LIMIT what opens, with ERR_NO_SPACE
+ * changes.  A write that fails has written some prefix.  sim_disk_calls: how many there were. */
+#define SIM_FOR_EVER UINT64_MAX
 void sim_fail_disk(struct sim *, int node, uint64_t nth, uint64_t count, enum err err);
 uint64_t sim_disk_calls(const struct sim *, int node);
-/* The size of the disk: beyond it writes fail with ERR_NO_SPACE.  1 TiB at first. */
+/* Every request on this file, which exists, takes so much longer, and io_read_now would wait. */
+void sim_slow_file(struct sim *, int node, const char *path, uint64_t ns);
+/* The size of the disk: beyond it writes fail with ERR_NO_SPACE, and may have written what fits.
+ * 1 TiB at first. */
 void sim_disk_size(struct sim *, int node, uint64_t bytes);
 /* The bytes of a file on a node's disk as a read sees them, or {NULL,0} when there is none;
  * borrowed until the next call of this function.  Overwrites are for corruption tests: durable at
@@ -80,6 +92,37 @@ void sim_disk_size(struct sim *, int node, uint64_t bytes);
 struct bytes sim_file(struct sim *, int node, const char *path);
 void sim_file_set(struct sim *, int node, const char *path, size_t offset, struct bytes);
 void sim_file_cut(struct sim *, int node, const char *path, size_t size);
+void sim_file_flip(struct sim *, int node, const char *path, uint64_t bit); /* of byte bit / 8 */
+/* Every file of a node's disk by its whole path, in order of their names, folder by folder. */
+void sim_files(struct sim *, int node,
+               void (*visit)(void *context, const char *path, uint64_t size_bytes), void *context);
+
+/* ---- walks: one scenario, for every place where it can be cut, or where a call can fail ----
+ *
+ *     struct sim_walk walk = { .kind = SIM_WALK_CUTS, .share = 50, .seed = 7 };
+ *     do {
+ *         sim_new, sim_start, prepare       the same in each round
+ *         sim_walk_begin(&walk, sim, node, release)
+ *         live                              to the end, or until the node is not sim_alive
+ *         sim_walk_end(&walk, sim)
+ *         restart, check, sim_free
+ *     } while (sim_walk_next(&walk));
+ *
+ * The first round is whole and counts.  Then each change of the disk is cut with each of the four
+ * images; or each request fails, once and from then on for ever, with each of ERR_IO, ERR_NO_SPACE
+ * and ERR_FILES_LIMIT. */
+enum sim_walk_kind { SIM_WALK_CUTS, SIM_WALK_ERRORS };
+struct sim_walk {
+    enum sim_walk_kind kind;
+    uint64_t share, seed;    /* walks one in so many places, drawn; 0, 1: all of them */
+    uint64_t total, visited; /* to read: places; rounds that were wounded */
+    char what[64];           /* to read: what happens in this round */
+    int node;                /* the rest is the walk's own */
+    uint64_t before, place, draws;
+};
+void sim_walk_begin(struct sim_walk *, struct sim *, int node, void (*release)(void *context));
+void sim_walk_end(struct sim_walk *, struct sim *);
+bool sim_walk_next(struct sim_walk *); /* false: that was the last round */
 
 /* ---- network ---- */
 /* Cuts the network from a to b (one way).  What is on the way waits until it is healed. */

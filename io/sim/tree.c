@@ -1,5 +1,4 @@
-/* tree.c - io.h's names: rename, link, remove, mkdir, list, stat, space; and the test's own hand on
- * a node's disk.
+/* tree.c - io.h's names: rename, link, remove, mkdir, list, stat, space.
  *
  * A change of a name is seen at once and completes later; it is durable once the folder has been
  * synced by a sync that began after that.
@@ -21,7 +20,7 @@ static void sync_dir_done(struct event *e)
 
 void io_sync_dir(struct io *io, struct io_req *req, struct op *op, const char *path)
 {
-    struct event *e = sim_disk_request(io, req, op);
+    struct event *e = sim_disk_request(io, req, op, CALL_CREATE); /* opens, and changes */
     struct place p = sim_place_of(&io->node->disk, path);
     io->counts.syncs++;
     e->n = io->node->disk.seq;
@@ -39,7 +38,7 @@ void io_sync_dir(struct io *io, struct io_req *req, struct op *op, const char *p
 
 static struct event *name_request(struct io *io, struct io_req *req, struct op *op)
 {
-    struct event *e = sim_disk_request(io, req, op);
+    struct event *e = sim_disk_request(io, req, op, CALL_CHANGE);
     e->fire = sim_disk_change_done;
     return e;
 }
@@ -144,7 +143,7 @@ static void list_done(struct event *e)
 void io_list(struct io *io, struct io_req *req, struct op *op, const char *path,
              struct arena *arena, struct io_names *out)
 {
-    struct event *e = sim_disk_request(io, req, op);
+    struct event *e = sim_disk_request(io, req, op, CALL_OPEN);
     e->object = arena;
     look_begin(e, path, out, list_done);
 }
@@ -160,7 +159,7 @@ static void stat_done(struct event *e)
 void io_stat(struct io *io, struct io_req *req, struct op *op, const char *path,
              struct io_stat *out)
 {
-    look_begin(sim_disk_request(io, req, op), path, out, stat_done);
+    look_begin(sim_disk_request(io, req, op, CALL_LOOK), path, out, stat_done);
 }
 
 static void space_done(struct event *e)
@@ -174,74 +173,5 @@ static void space_done(struct event *e)
 void io_space(struct io *io, struct io_req *req, struct op *op, const char *path,
               uint64_t *out_bytes)
 {
-    look_begin(sim_disk_request(io, req, op), path, out_bytes, space_done);
-}
-
-/* ---- the test's own hand ---- */
-
-void sim_fail_disk(struct sim *s, int node, uint64_t nth, uint64_t count, enum err err)
-{
-    struct sim_disk *d = &sim_place(s, node)->disk;
-    d->fail_from = d->calls + nth;
-    d->fail_count = nth ? count : 0;
-    d->fail_err = err;
-}
-
-uint64_t sim_disk_calls(const struct sim *s, int node)
-{
-    return s->nodes[node] ? s->nodes[node]->disk.calls : 0;
-}
-
-void sim_disk_size(struct sim *s, int node, uint64_t bytes)
-{
-    sim_place(s, node)->disk.size_bytes = bytes;
-}
-
-struct bytes sim_file(struct sim *s, int node, const char *path)
-{
-    struct inode *i = sim_place_of(&sim_place(s, node)->disk, path).inode;
-    if (!i || i->is_folder)
-        return (struct bytes){ 0 };
-    size_t n = (size_t)i->now.size;
-    buf_clear(&s->scratch);
-    pages_read(&i->now, buf_take(&s->scratch, n + 1), n, 0);
-    return bytes_of(s->scratch.data, n);
-}
-
-/* The folders and the file of a path, durable. */
-static struct inode *path_give(struct sim_disk *d, const char *path)
-{
-    struct inode *i = d->root;
-    char name[256];
-    while (sim_path_next(&path, name)) {
-        bool is_last = path[strspn(path, "/")] == 0;
-        struct inode *next = sim_folder_get(&i->names_now, name);
-        if (!next)
-            next = inode_new(d, !is_last);
-        sim_folder_set(&i->names_now, name, next);
-        sim_folder_set(&i->names_kept, name, next);
-        i = next;
-    }
-    return i;
-}
-
-void sim_file_set(struct sim *s, int node, const char *path, size_t offset, struct bytes b)
-{
-    struct sim_disk *d = &sim_place(s, node)->disk;
-    struct inode *i = path_give(d, path);
-    ensure(!i->is_folder);
-    d->used_bytes -= i->now.size;
-    pages_write(&i->now, b.data, b.size, offset);
-    pages_write(&i->kept, b.data, b.size, offset);
-    d->used_bytes += i->now.size;
-}
-
-void sim_file_cut(struct sim *s, int node, const char *path, size_t size)
-{
-    struct sim_disk *d = &sim_place(s, node)->disk;
-    struct inode *i = path_give(d, path);
-    d->used_bytes -= i->now.size;
-    pages_resize(&i->now, size);
-    pages_resize(&i->kept, size);
-    d->used_bytes += i->now.size;
+    look_begin(sim_disk_request(io, req, op, CALL_LOOK), path, out_bytes, space_done);
 }

@@ -216,6 +216,7 @@ void sim_kill(struct sim *s, int node, void (*release)(void *context))
 {
     ensure(node >= 0 && node < SIM_NODES_MAX && sim_alive(s, node));
     struct sim_node *n = s->nodes[node];
+    n->disk.kill_at = 0;
     node_end(n, true);
     sim_disk_crash(s, &n->disk, n->disk.image);
     for (int i = 0; i < n->shards_count; i++) {
@@ -226,6 +227,19 @@ void sim_kill(struct sim *s, int node, void (*release)(void *context))
     }
     sim_owner_free_all(n);
     sim_mix(s, (uint64_t)node);
+}
+
+/* Kills the node if its power has failed (sim_kill_at); whether it has. */
+bool sim_power_fails(struct sim_node *n)
+{
+    struct sim_disk *d = &n->disk;
+    enum sim_image image = d->image;
+    if (!n->is_alive || !sim_disk_is_off(d))
+        return false;
+    d->image = d->kill_image;
+    sim_kill(n->sim, n->index, d->kill_release);
+    d->image = image;
+    return true;
 }
 
 bool sim_alive(const struct sim *s, int node)
@@ -307,9 +321,13 @@ static bool node_turns(struct sim_node *n)
 {
     bool any = false, has_all_quit = true;
     for (int i = 0; i < n->shards_count; i++) {
+        if (sim_power_fails(n)) /* because of the test, or of the shard before */
+            return true;
         any |= shard_turn(&n->shards[i]);
         has_all_quit &= n->shards[i].has_quit;
     }
+    if (sim_power_fails(n))
+        return true;
     if (has_all_quit && !n->is_client)
         node_end(n, false);
     return any;

@@ -39,6 +39,14 @@ static inline enum err await_req(struct sim *sim, struct io_req *req)
     return req->err;
 }
 
+/* The same where the node may be killed meanwhile (sim_kill_at): ERR_STOPPED when it was. */
+static inline enum err await_alive(struct sim *sim, int node, struct io_req *req)
+{
+    while (req->busy && sim_alive(sim, node))
+        ensure(sim_step(sim));
+    return req->busy ? ERR_STOPPED : req->err;
+}
+
 static inline enum err await(struct asker *a) { return await_req(a->sim, &a->req); }
 
 /* Lets `ns` of virtual time pass. */

@@ -1,39 +1,49 @@
-/* store.h - one shard's data: commit log, memtables, the read path.
+/* store.h - one shard's data: commit log, memtables, SSTables, the read path.
  *
  *     apply ──> commit log ──> (synced) ──> memtable ──> acknowledged
- *     read  ──> memtable ──> sink
+ *                                 memtable ──flush──> SSTable      (then the log forgets)
+ *     read  ──> view: memtables and SSTables, merged ──> sink
  *
  * The facade of store/.  Invariants:
  *   1. A mutation is acknowledged only after the commit log's sync covers it (by its mode).
  *   2. It is visible to reads only once it is durable, so nothing that was read is un-read by a
  *      crash.
- *   3. Replay is idempotent: rows merge by timestamp.
- *   4. Memory is bounded: past `memtable_bytes` an apply answers ERR_OVERLOADED before anything was
- *      written.
- *
- * Limits: SSTables are not there yet, so what the memtables hold is all that a shard holds.
+ *   3. Replay is idempotent: rows merge by timestamp; what an SSTable holds is not replayed.
+ *   4. Memory is bounded: memtables are flushed, largest first, before their budget is full; past
+ *      it an apply answers ERR_OVERLOADED before anything was written.
+ *   5. The files of a table change by swaps (swap.h): after a crash a swap has happened or it has
+ *      not, and no file is left that belongs to neither side.
+ *   6. Nothing that fails its checksum reaches a sink.
  */
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 #include "io/io.h"
 #include "io/journal.h"
 #include "model/model.h"
+#include "sstable/name.h"
 
 struct store;
 struct store_options {
     const char *commitlog_folder; /* of the node; this shard's is <folder>/<shard> */
+    const char *data_folder;      /* of the node: <keyspace>/<table>-<id>/ below it */
     enum journal_mode commitlog_mode;
     uint64_t commitlog_period_ns, segment_bytes, commitlog_bytes_max;
-    uint64_t memtable_bytes;       /* this shard's share */
+    uint64_t memtable_bytes;      /* this shard's share */
+    uint64_t cache_bytes;         /* of the chunk cache */
+    enum sstable_version version; /* that is written */
+    uint32_t column_index_bytes;
+    uint32_t tombstone_warn; /* dead rows and markers that one page may meet; then it ends early */
+    struct uuid host;        /* this node: named in the files it writes */
     const struct catalog *catalog; /* lives as long as the store; at its latest epoch at open */
-    /* Does this shard own the token?  Replay asks. */
+    /* Does this shard own the token?  Replay and files of several shards ask. */
     bool (*owns)(void *context, int64_t token);
     void *context;
 };
 
-/* Replays every shard folder under commitlog_folder (what this shard owns), then opens this shard's
- * log.  *out is set with OK.  `*failed` (may be NULL) says what and where otherwise.  The text in
- * the options is copied.  A shard may write while others still open. */
+/* Finishes what a crash left of swaps, opens the files with tokens of ours, replays every shard
+ * folder under commitlog_folder (what this shard owns and no file holds), then opens this shard's
+ * log.  *out is set with OK.  `*failed` (may be NULL) says what and where otherwise.  The texts in
+ * the options are copied.  A shard may write while others still open. */
 void store_open(struct io *, struct io_req *, struct op *, const struct store_options *,
                 struct store **out, struct report *failed);
 /* Waits for what is under way, syncs and closes; *store becomes NULL at once. */
@@ -41,13 +51,34 @@ void store_close(struct store **, struct io_req *, struct op *);
 
 /* Applies encoded mutation bytes (borrowed until completion).  Completes with OK when durable and
  * visible; ERR_OVERLOADED, ERR_LIMIT (too large), ERR_NOT_FOUND (no such table), ERR_CORRUPT,
- * ERR_IO. */
+ * ERR_IO, ERR_NO_SPACE. */
 void store_apply(struct store *, struct io_req *, struct op *, struct bytes mutation);
 
-/* At once, inline.  OK and the outcome, or ERR_NOT_FOUND (no such table), or ERR_WOULD_WAIT with
- * nothing given to the sink.  `arena` holds the outcome's position. */
+/* What one read cost. */
+struct read_cost {
+    uint32_t sstables; /* that were looked into */
+    uint32_t filter_skips, range_skips, false_positives;
+    uint32_t index_entries, index_blocks, chunks;
+    uint64_t unpacked_bytes; /* decompressed for it: what the cache did not have */
+    uint32_t tombstones;     /* dead cells, rows and markers that it went through */
+};
+/* At once, inline: OK and the outcome, ERR_NOT_FOUND (no such table), ERR_CORRUPT (a damaged file;
+ * store_damage tells), or ERR_WOULD_WAIT: then what the sink was given is to be thrown away, and
+ * store_read_start does the same read over several turns.  `arena` holds the outcome's position. */
 enum err store_read(struct store *, const struct read *, struct arena *, struct read_sink *,
                     struct read_outcome *out);
+/* The same as an op; the sink is fed in some of its turns.  The arguments stay until it has
+ * completed.  Stopping `op` does not end it: a read is bounded by its limits. */
+void store_read_start(struct store *, struct io_req *, struct op *, const struct read *,
+                      struct arena *, struct read_sink *, struct read_outcome *out);
+/* Of the last store_read that answered, for counters and traces. */
+const struct read_cost *store_read_cost(const struct store *);
+
+/* ---- a table's files ---- */
+/* NULL: all tables.  Completes when everything that was written before the call is in SSTables, or
+ * with the first error (the report says which table). */
+void store_flush(struct store *, struct io_req *, struct op *, const struct uuid *table,
+                 struct report *failed);
 
 /* A table is gone from the catalog: its memtable goes. */
 void store_drop(struct store *, const struct uuid *table);

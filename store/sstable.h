@@ -1,0 +1,69 @@
+/* sstable.h - one SSTable that is open: what of it is in memory, and the way to its blocks.
+ *
+ *     sstable_open ──> counted: views and reads hold it ──> the last one lets go ──> closed
+ *
+ * Private to store/.  In memory: the filter, a sample of the index, chunk offsets, statistics.
+ * Every other byte comes through the cache, checked before it is used: chunks of Data.db by their
+ * own checksums, the other components by Checksums.db (docs/formats.md), which stands beside every
+ * file that this store has written or taken in.  A file without it is checked whole when it is
+ * opened, and gets one.
+ *
+ * A file that is found damaged is set aside: `damage` says what and where, every later read of it
+ * fails with the same, and nothing else is touched.
+ */
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include "io/io.h"
+#include "sstable/sstable.h"
+#include "store/cache.h"
+
+struct sstable_counts {
+    uint64_t reads;           /* that looked into it */
+    uint64_t filter_skips;    /* the filter said no */
+    uint64_t false_positives; /* it said maybe, and the key was not there */
+};
+struct sstable {
+    unsigned refs;
+    struct io *io;
+    struct cache *cache;
+    uint64_t file; /* names it in the cache; never used twice */
+    struct arena arena;
+    struct sstable_name name;
+    const char *folder;  /* path of the table's folder */
+    struct table *table; /* counted; as it was when opened */
+    unsigned components; /* a bit for each that is there */
+    uint64_t bytes[COMPONENT_COUNT];
+    struct statistics statistics;
+    struct layout layout;
+    struct compression_info compression; /* kind COMPRESSOR_NONE: chunks by CRC.db */
+    struct filter filter;
+    struct bytes first_key, last_key;
+    int64_t first_token, last_token;
+    struct bytes low, high; /* comparable bounds of its rows; empty: open */
+    uint64_t memory_bytes;  /* filter, sample, offsets: for the plan's line of them */
+    uint64_t sample_bytes;
+    struct sstable_counts counts;
+    struct report damage; /* OK: none found */
+    struct io_file *data, *index;
+    struct sample *sample;       /* of the index: tokens and places (index_sample.h) */
+    struct checksums *checksums; /* of Index.db */
+    struct list link;            /* for its owner */
+};
+
+struct sstable_open_options {
+    const char *folder;
+    struct sstable_name name;
+    struct table *table;
+    struct cache *cache;
+    bool allows_any_partitioner; /* offline commands; a live node takes Murmur3 alone */
+};
+/* Opens and checks the components in memory.  *out has one reference with OK.  ERR_CORRUPT,
+ * ERR_CONFIG (partitioner, columns), ERR_NOT_FOUND (a needed component), ERR_IO, ERR_FILES_LIMIT;
+ * the report names the file. */
+void sstable_open(struct io *, struct io_req *, struct op *, const struct sstable_open_options *,
+                  struct sstable **out, struct report *failed);
+void sstable_ref(struct sstable *);
+/* The last one closes the files, by and by; *s becomes NULL. */
+void sstable_unref(struct sstable **s);
+/* How many are being closed on this shard: a store waits for none before it closes. */
+unsigned sstables_closing(const struct cache *);

@@ -216,6 +216,11 @@ static void take_table(struct cursor *c, struct arena *arena, struct table *out)
     for (size_t i = 1; i < out->options_count && !c->bad; i++)
         c->bad |= strcmp(out->options[i - 1].name, out->options[i].name) >= 0;
     c->bad |= !c->bad && !(columns_fit(out) && numbers_differ(out, arena));
+    if (c->bad)
+        return;
+    struct table_params *params = arena_new(arena, struct table_params);
+    (void)!table_params_of(out, arena, params, NULL); /* what is wrong has its default */
+    out->params = params;
 }
 
 enum err change_decode(struct bytes encoded, struct arena *arena, struct schema_change *out)

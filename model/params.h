@@ -26,8 +26,10 @@ struct compression_params {
     /* A chunk whose compressed form has this size or more is stored raw (facts: sstable 6.2):
      * ceil(chunk_bytes / min_compress_ratio); INT32_MAX: never. */
     uint32_t max_compressed_bytes;
-    bool is_high; /* LZ4: the slow compressor, at `level` */
-    int level;    /* LZ4 1..17 (9), used when is_high; Zstd -131072..22 (3) */
+    bool is_high;       /* LZ4: the slow compressor, at `level` */
+    int level;          /* LZ4 1..17 (9), used when is_high; Zstd -131072..22 (3) */
+    size_t pairs_count; /* as shown */
+    const char *const *pairs;
 };
 
 enum compaction_class {
@@ -44,7 +46,7 @@ struct compaction_params {
     int64_t tombstone_interval_seconds;
     bool is_unchecked;         /* unchecked_tombstone_compaction */
     bool purges_only_repaired; /* only_purge_repaired_tombstones */
-    size_t pairs_count;        /* all options as shown: the class's full name, thresholds */
+    size_t pairs_count;        /* as shown: with the class's full name and the thresholds */
     const char *const *pairs;  /* name, value, name, value; sorted by name */
 };
 /* The value of one of its options; NULL when it was not given. */
@@ -61,7 +63,8 @@ struct table_params {
     int32_t min_index_interval, max_index_interval; /* partitions an index sample stands for */
     int32_t memtable_flush_period_ms;               /* 0: only when it is full */
     bool caches_keys;
-    int32_t cached_rows; /* of each partition; CACHE_ROWS_ALL */
+    int32_t cached_rows;        /* of each partition; CACHE_ROWS_ALL */
+    const char *const *caching; /* as shown: two pairs */
     bool is_cdc, allows_auto_snapshot, has_incremental_backups;
     bool repairs_on_read;          /* read_repair: BLOCKING, not NONE */
     const char *speculative_retry; /* as shown: "99p", "NEVER", "MIN(50ms,99.9p)" */
@@ -73,8 +76,13 @@ struct table_params {
 /* What a table without options has. */
 extern const struct table_params table_params_default;
 
-/* The meaning of table->options into *out; texts are borrowed from the table or live in the arena.
- * OK; ERR_SYNTAX: no such option, or not the form that it wants; ERR_CONFIG: out of its range; told
- * in the report.  *out is whole in every case: an option that is wrong counts as not given. */
+/* One option taken into *out, which another option of the same name replaces; texts are borrowed
+ * from the option or live in the arena.  ERR_SYNTAX: no such option, or not the form that it wants;
+ * ERR_CONFIG: out of its range; then *out is as it was. */
+enum err table_params_put(struct table_params *out, struct arena *, const struct option *,
+                          struct report *);
+/* The meaning of table->options.  An error is the first one; *out is whole in every case: an option
+ * that is wrong counts as not given, since options that were once accepted must never cost a table.
+ */
 enum err table_params_of(const struct table *, struct arena *, struct table_params *out,
                          struct report *);

@@ -13,6 +13,7 @@ struct table *table_new(void)
 {
     struct table *table = mem_zalloc(sizeof *table);
     table->refs = 1;
+    table->params = &table_params_default;
     return table;
 }
 

@@ -16,7 +16,22 @@
 #include "io/io.h"
 #include "sstable/sstable.h"
 #include "store/cache.h"
+#include "store/index_sample.h"
 
+/* The checksums of a component's chunks. */
+struct chunk_checks {
+    uint32_t chunk_bytes;
+    size_t count;
+    const uint32_t *crcs;
+    bool is_crc32c; /* Checksums.db; else CRC-32: CRC.db */
+};
+/* The open SSTables of one shard: what they share. */
+struct sstables {
+    struct io *io;
+    struct cache *cache;
+    unsigned count;    /* open, or being opened or closed */
+    struct op *waiter; /* woken when one has been closed; NULL: nobody waits */
+};
 struct sstable_counts {
     uint64_t reads;           /* that looked into it */
     uint64_t filter_skips;    /* the filter said no */
@@ -24,6 +39,7 @@ struct sstable_counts {
 };
 struct sstable {
     unsigned refs;
+    struct sstables *all;
     struct io *io;
     struct cache *cache;
     uint64_t file; /* names it in the cache; never used twice */
@@ -45,25 +61,26 @@ struct sstable {
     struct sstable_counts counts;
     struct report damage; /* OK: none found */
     struct io_file *data, *index;
-    struct sample *sample;       /* of the index: tokens and places (index_sample.h) */
-    struct checksums *checksums; /* of Index.db */
-    struct list link;            /* for its owner */
+    struct index_sample sample;
+    struct chunk_checks index_checks;
+    struct chunk_checks data_checks; /* of files without compression */
+    struct list link;                /* for its owner */
 };
 
 struct sstable_open_options {
+    struct sstables *all;
     const char *folder;
     struct sstable_name name;
-    struct table *table;
-    struct cache *cache;
+    struct table *table;         /* NULL: a table is made from the header, for offline commands */
     bool allows_any_partitioner; /* offline commands; a live node takes Murmur3 alone */
 };
-/* Opens and checks the components in memory.  *out has one reference with OK.  ERR_CORRUPT,
+/* Opens and checks what is kept in memory.  *out has one reference with OK.  ERR_CORRUPT,
  * ERR_CONFIG (partitioner, columns), ERR_NOT_FOUND (a needed component), ERR_IO, ERR_FILES_LIMIT;
- * the report names the file. */
+ * the report names the file.  What the options point to must last until completion, `all` longer.
+ */
 void sstable_open(struct io *, struct io_req *, struct op *, const struct sstable_open_options *,
                   struct sstable **out, struct report *failed);
 void sstable_ref(struct sstable *);
-/* The last one closes the files, by and by; *s becomes NULL. */
+/* The last one closes the files, by and by (all->count falls when that is done); *s becomes NULL.
+ */
 void sstable_unref(struct sstable **s);
-/* How many are being closed on this shard: a store waits for none before it closes. */
-unsigned sstables_closing(const struct cache *);

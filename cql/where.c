@@ -31,7 +31,7 @@ static enum err eval_key(const struct expr *expr, const struct column *column, s
     enum err err = expr_eval(expr, eval, &value);
     if (!err)
         err = key_value(column, eval, &value);
-    *out = value.bytes;
+    *out = clustering_value(value.bytes); /* may be empty, is not null */
     return err;
 }
 

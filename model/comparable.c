@@ -4,6 +4,10 @@
  *     0x40 component 0x20 / 0x60                  bounds around a prefix of one
  *     0x3c (0x44 when reversed) instead of 0x40   an empty value of a type that is not bytes; no
  *                                                 component follows
+ *     0x3a instead of 0x40                        null; no component follows
+ *     0x10                                        the static row
+ *
+ * Null comes first in a reversed column too: Cassandra looks at it before it asks the type.
  *
  * Components, each prefix-free, each equal exactly when type_compare says 0:
  *
@@ -14,6 +18,8 @@
  *                     (pair + 1) and 00, all inverted for negative numbers
  *     uuid            its version to the front; version 1: its time to the front
  *     timeuuid        its time to the front, the rest with flipped signs
+ *     list, tuple...  each part as a column is (0x3a, 0x3c, 0x40 component), then 0x38; nulls at
+ * the end of a tuple are left out
  *
  * Two values that are equal in number, 1.0 and 1.00, are one key, as in Cassandra: they are the
  * same row, and a file with both would not open there.
@@ -23,10 +29,13 @@
 
 #include "model/number.h"
 #include "model/order.h"
+#include "model/type_parts.h"
 
 enum {
+    MARK_STATIC = 0x10,
     MARK_BELOW = 0x20,
     MARK_END = 0x38,
+    MARK_NULL = 0x3a,
     MARK_EMPTY = 0x3c,
     MARK_NEXT = 0x40,
     MARK_EMPTY_REVERSED = 0x44,
@@ -117,11 +126,34 @@ static void put_timeuuid(struct bytes value, struct buf *out)
     buf_put_be64(out, get_be64(value.data + 8) ^ UINT64_C(0x8080808080808080));
 }
 
+static void put_halves(struct bytes value, struct buf *out)
+{
+    uint64_t sign = UINT64_C(1) << 63;
+    buf_put_be64(out, get_be64(value.data) ^ sign);
+    buf_put_be64(out, get_be64(value.data + 8) ^ sign);
+}
+
+static void put_parts(const struct type *type, struct bytes value, struct buf *out)
+{
+    struct type_parts parts = type_parts_of(type, value);
+    const struct type *part_type;
+    struct bytes part;
+    size_t end = out->size;
+    while (type_parts_next(&parts, &part_type, &part)) {
+        comparable_component(part_type, false, part, out);
+        end = part.data ? out->size : end;
+        if (type_is_tuple(type) && cursor_left(&parts.rest) == 0)
+            break;
+    }
+    out->size = end;
+    buf_put_u8(out, MARK_END);
+}
+
 static void put_value(const struct type *type, enum order order, struct bytes value,
                       struct buf *out)
 {
-    ensure_after(order != ORDER_BYTES && type_fixed_bytes(type),
-                 value.size == type_fixed_bytes(type));
+    size_t fixed = type_fixed_bytes(type);
+    ensure_after(order != ORDER_BYTES && fixed, value.size == fixed);
     if (order == ORDER_BYTES)
         put_escaped(value, out);
     else if (order == ORDER_UNSIGNED)
@@ -138,14 +170,22 @@ static void put_value(const struct type *type, enum order order, struct bytes va
         put_decimal(value, out);
     else if (order == ORDER_UUID)
         put_uuid(value, out);
-    else
+    else if (order == ORDER_TIMEUUID)
         put_timeuuid(value, out);
+    else if (order == ORDER_HALVES)
+        put_halves(value, out);
+    else
+        put_parts(type, value, out);
 }
 
 void comparable_component(const struct type *type, bool is_reversed, struct bytes value,
                           struct buf *out)
 {
     enum order order = order_of(type);
+    if (!value.data) {
+        buf_put_u8(out, MARK_NULL);
+        return;
+    }
     if (value.size == 0 && order != ORDER_BYTES) {
         buf_put_u8(out, is_reversed ? MARK_EMPTY_REVERSED : MARK_EMPTY);
         return;
@@ -155,6 +195,22 @@ void comparable_component(const struct type *type, bool is_reversed, struct byte
     put_value(type, order, value, out);
     if (is_reversed)
         invert(out, from);
+}
+
+void clustering_put(struct buf *out, struct bytes value)
+{
+    ensure(value.size < CLUSTERING_NULL_SIZE);
+    if (value.data)
+        buf_put_sized(out, value);
+    else
+        buf_put_vint(out, CLUSTERING_NULL_SIZE);
+}
+
+struct bytes clustering_take(struct cursor *c)
+{
+    uint64_t size = cursor_vint(c);
+    c->bad |= size > CLUSTERING_NULL_SIZE;
+    return size < CLUSTERING_NULL_SIZE ? cursor_bytes(c, size) : (struct bytes){ 0 };
 }
 
 static void put_prefix(const struct table *table, const struct bytes *values, size_t count,
@@ -185,6 +241,16 @@ void comparable_above(const struct table *table, const struct bytes *values, siz
 {
     put_prefix(table, values, count, out);
     buf_put_u8(out, MARK_ABOVE);
+}
+
+void comparable_static_key(struct buf *out) { buf_put_u8(out, MARK_STATIC); }
+
+bool comparable_bound_is_above(struct bytes bound)
+{
+    ensure(bound.size > 0);
+    uint8_t mark = bound.data[bound.size - 1];
+    ensure(mark == MARK_BELOW || mark == MARK_ABOVE);
+    return mark == MARK_ABOVE;
 }
 
 void comparable_partition(int64_t token, struct bytes key, struct buf *out)

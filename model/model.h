@@ -1,7 +1,8 @@
 /* model.h - the facade of model/: what a table is and what a row is.  Pure: no disk, no network, no
  * CQL text; owns nothing outside arenas.
  *
- *     type.h        types and their values
+ *     type.h        types and their values; type_java.h their names in files, type_parts.h what is
+ *                   in a value
  *     schema.h      columns, tables, keyspaces, the catalog, changes to it
  *     comparable.h  clustering keys that memcmp orders
  *     row.h         cells, rows, deletions; who wins; partition keys and tokens
@@ -11,9 +12,8 @@
  *
  * Inside: number.h (integers of any length), order.h, clock.h and scan.h (text), answer.h.
  *
- * Limits: a varint or the number of a decimal ends at 4096 bytes; clustering columns of types that
- * are not native order by their bytes and not as in Cassandra; static columns, range tombstones and
- * multi-cell collections have their place in the format of rows but are not made yet.
+ * Limits: a varint or the number of a decimal ends at 4096 bytes; static columns, range tombstones
+ * and multi-cell collections have their place in the format of rows but are not made yet.
  */
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
@@ -24,3 +24,5 @@
 #include "model/row_codec.h"
 #include "model/schema.h"
 #include "model/type.h"
+#include "model/type_java.h"
+#include "model/type_parts.h"

@@ -13,6 +13,8 @@ enum order {
     ORDER_DECIMAL,
     ORDER_UUID,
     ORDER_TIMEUUID,
+    ORDER_HALVES, /* 16 bytes as two signed numbers */
+    ORDER_PARTS,  /* list, set, map, tuple, UDT, vector */
 };
 enum order order_of(const struct type *);
 

@@ -1,19 +1,21 @@
-/* type.c - what types there are, and their CQL text in both directions.
+/* type.c - what types there are, which of them may stand in which, and what a column of a type that
+ * is not frozen is made of.
  *
- *     frozen<map<text, list<int>>>  <──>  MAP frozen ( TEXT, LIST frozen ( INT ) )
+ *     map<text, frozen<list<int>>>     MAP ( TEXT, LIST frozen ( INT ) )
  *
- * Native types are one static table, indexed by option id.  A frozen type freezes what is in it;
- * printing writes `frozen` at each level, as Cassandra does.  Tuples are always printed frozen,
- * vectors never, though both are.
+ * Native types are one static table, indexed by option id.  Tuples and vectors are always frozen,
+ * and what is in a frozen type is frozen too.  Their text is elsewhere: type_cql.c, type_java.c.
  *
- * User-defined types cannot be parsed here: what they hold is known to a keyspace only.
+ * Types nest up to 16 deep, the fields of UDTs included, so that whatever walks over a type or a
+ * value may call itself.
  */
 // SPDX-License-Identifier: Apache-2.0
 #include "model/type.h"
 
 #include "model/scan.h"
+#include "model/type_java.h"
 
-enum { NEST_MAX = 16, DIMENSION_MAX = 1 << 16, NATIVE_END = 0x16 };
+enum { NATIVE_END = 0x16 };
 
 static const struct type natives[NATIVE_END] = {
 #define X(word, id, text, size, java) [id] = { .kind = TYPE_##word },
@@ -72,214 +74,158 @@ size_t type_fixed_bytes(const struct type *type)
 {
     if (type_is_native(type))
         return native_facts[type->kind].fixed_bytes;
-    return type->kind == TYPE_VECTOR ? type->dimension * type_fixed_bytes(type->parts[0]) : 0;
+    size_t bytes;
+    return type->kind == TYPE_VECTOR && type_sstable_fixed_bytes(type, &bytes) ? bytes : 0;
 }
 
-/* A name as an identifier: in double quotes when it is not plain lower case. */
-static void print_name(const char *name, struct buf *out)
+static bool native_is_raw(enum type_kind kind)
 {
-    bool is_plain = name[0] >= 'a' && name[0] <= 'z';
-    for (const char *c = name; *c; c++)
-        is_plain &= (*c >= 'a' && *c <= 'z') || (*c >= '0' && *c <= '9') || *c == '_';
-    if (is_plain) {
-        buf_put_text(out, name);
-        return;
-    }
-    buf_put_u8(out, '"');
-    for (const char *c = name; *c; c++) {
-        if (*c == '"')
-            buf_put_u8(out, '"');
-        buf_put_u8(out, (uint8_t)*c);
-    }
-    buf_put_u8(out, '"');
+    return kind == TYPE_BOOLEAN || kind == TYPE_INT || kind == TYPE_FLOAT || kind == TYPE_BIGINT ||
+           kind == TYPE_DOUBLE || kind == TYPE_TIMESTAMP || kind == TYPE_UUID ||
+           kind == TYPE_TIMEUUID;
 }
 
-/* name<part, part> */
-static void print_parts(const char *name, const struct type *type, struct buf *out)
+bool type_sstable_fixed_bytes(const struct type *type, size_t *bytes)
 {
-    buf_put_text(out, name);
-    for (size_t i = 0; i < type->parts_count; i++) {
-        buf_put_text(out, i == 0 ? "<" : ", ");
-        type_print(type->parts[i], out);
-    }
-    if (type->kind == TYPE_VECTOR)
-        buf_printf(out, ", %u", (unsigned)type->dimension);
-    buf_put_u8(out, '>');
-}
-
-static void print_compound(const struct type *type, struct buf *out)
-{
-    if (type->kind == TYPE_LIST)
-        print_parts("list", type, out);
-    else if (type->kind == TYPE_SET)
-        print_parts("set", type, out);
-    else if (type->kind == TYPE_MAP)
-        print_parts("map", type, out);
-    else if (type->kind == TYPE_TUPLE)
-        print_parts("tuple", type, out);
-    else if (type->kind == TYPE_VECTOR)
-        print_parts("vector", type, out);
-    else if (type->kind == TYPE_UDT)
-        print_name(type->name, out);
-    else
-        buf_printf(out, "'%s'", type->name);
-}
-
-void type_print(const struct type *type, struct buf *out)
-{
+    *bytes = 0;
+    if (type->kind == TYPE_EMPTY)
+        return true;
     if (type_is_native(type)) {
-        buf_put_text(out, native_facts[type->kind].name);
-        return;
+        *bytes = native_is_raw(type->kind) ? native_facts[type->kind].fixed_bytes : 0;
+        return *bytes > 0;
     }
-    bool shows_frozen = type->kind == TYPE_TUPLE ||
-                        (type->is_frozen && type->kind != TYPE_VECTOR && type->kind != TYPE_CUSTOM);
-    buf_put_text(out, shows_frozen ? "frozen<" : "");
-    print_compound(type, out);
-    buf_put_text(out, shows_frozen ? ">" : "");
-}
-
-struct parser {
-    struct arena *arena;
-    struct scan s;
-    unsigned depth;
-    bool is_frozen; /* inside of frozen<...> */
-};
-
-static void skip_blanks(struct parser *p)
-{
-    while (scan_take(&p->s, ' ') || scan_take(&p->s, '\t') || scan_take(&p->s, '\n'))
-        continue;
-}
-
-static bool take(struct parser *p, char c)
-{
-    skip_blanks(p);
-    return scan_take(&p->s, c);
-}
-
-static struct bytes take_word(struct parser *p)
-{
-    skip_blanks(p);
-    const uint8_t *begin = p->s.at;
-    for (; !scan_done(&p->s); p->s.at++) {
-        uint8_t c = scan_peek(&p->s);
-        if (!(c >= 'a' && c <= 'z') && !is_digit(c) && c != '_')
-            break;
+    if (type->kind == TYPE_CUSTOM && strcmp(type->name, TYPE_CLASS_LEXICAL_UUID) == 0) {
+        *bytes = 16;
+        return true;
     }
-    return bytes_of(begin, (size_t)(p->s.at - begin));
+    size_t part;
+    if (type->kind != TYPE_VECTOR || !type_sstable_fixed_bytes(type->parts[0], &part))
+        return false;
+    *bytes = part > INT32_MAX / type->dimension ? INT32_MAX : part * type->dimension;
+    return true;
 }
 
-static enum err parse(struct parser *, const struct type **out);
-
-/* <part, part ...>, between `least` and `most` of them, the closing bracket included. */
-static enum err parse_parts(struct parser *p, struct type *type, size_t least, size_t most)
+static bool is_freezable(enum type_kind kind)
 {
-    struct buf parts = buf_in(p->arena);
-    if (!take(p, '<'))
-        return ERR_INVALID;
-    do {
-        const struct type *part;
-        if (type->parts_count == most || parse(p, &part) != OK)
+    return kind == TYPE_LIST || kind == TYPE_SET || kind == TYPE_MAP || kind == TYPE_UDT;
+}
+
+bool type_is_multicell(const struct type *type)
+{
+    return is_freezable(type->kind) && !type->is_frozen;
+}
+
+const struct type *type_frozen(struct arena *arena, const struct type *type)
+{
+    if (type_is_native(type) || type->parts_count == 0)
+        return type;
+    bool is_same = type->is_frozen || !is_freezable(type->kind);
+    const struct type **parts = arena_array(arena, const struct type *, type->parts_count);
+    for (size_t i = 0; i < type->parts_count; i++) {
+        parts[i] = type_frozen(arena, type->parts[i]);
+        is_same &= parts[i] == type->parts[i];
+    }
+    if (is_same)
+        return type;
+    struct type *frozen = arena_new(arena, struct type);
+    *frozen = *type;
+    frozen->is_frozen = true;
+    frozen->parts = parts;
+    return frozen;
+}
+
+static bool is_deeper(const struct type *type, unsigned most)
+{
+    for (size_t i = 0; i < type->parts_count && most; i++)
+        if (is_deeper(type->parts[i], most - 1))
+            return true;
+    return most == 0;
+}
+
+static const char huge[] = "a value of this vector would have 2 GiB or more";
+static bool is_huge(const struct type *type)
+{
+    size_t bytes;
+    return type_sstable_fixed_bytes(type, &bytes) && bytes == INT32_MAX;
+}
+
+/* What may not be in a type of this kind, whatever is around it. */
+static const char *part_refusal(const struct type *type, const struct type *part)
+{
+    bool is_collection = is_freezable(type->kind) && type->kind != TYPE_UDT;
+    if (is_huge(part))
+        return huge;
+    if (part->kind == TYPE_COUNTER)
+        return is_collection ? "counters are not allowed inside collections"
+                             : "counters are not allowed inside tuples, user types and vectors";
+    if (part->kind == TYPE_DURATION && type->kind == TYPE_SET)
+        return "durations are not allowed inside sets";
+    if (part->kind == TYPE_DURATION && type->kind == TYPE_MAP && part == type->parts[0])
+        return "durations are not allowed as map keys";
+    if (part->kind == TYPE_EMPTY && type->kind == TYPE_VECTOR)
+        return "a vector of empty values has no bytes";
+    if (!type_is_multicell(part) || type->is_frozen)
+        return NULL;
+    if (type->kind == TYPE_UDT)
+        return "non-frozen user types with nested non-frozen collections are not supported";
+    return part->kind == TYPE_UDT ? "non-frozen user types are not allowed inside collections"
+                                  : "non-frozen collections are not allowed inside collections";
+}
+
+static const char *parts_refusal(const struct type *type)
+{
+    const char *why = NULL;
+    for (size_t i = 0; i < type->parts_count && !why; i++) {
+        why = part_refusal(type, type->parts[i]);
+        why = why ? why : parts_refusal(type->parts[i]);
+    }
+    return why;
+}
+
+const char *type_refusal(const struct type *type)
+{
+    if (is_deeper(type, TYPE_DEPTH_MAX))
+        return "types nest up to 16 deep";
+    if (is_huge(type))
+        return huge;
+    return parts_refusal(type);
+}
+
+const struct type *type_path(const struct type *type)
+{
+    ensure(type_is_multicell(type));
+    if (type->kind == TYPE_LIST)
+        return type_native(TYPE_TIMEUUID);
+    return type->kind == TYPE_UDT ? type_native(TYPE_SMALLINT) : type->parts[0];
+}
+
+static const struct type empty_type = { .kind = TYPE_EMPTY };
+
+const struct type *type_empty(void) { return &empty_type; }
+
+const struct type *type_cell_value(const struct type *type, struct bytes path)
+{
+    ensure(type_is_multicell(type));
+    if (type->kind == TYPE_SET)
+        return &empty_type;
+    if (type->kind != TYPE_UDT)
+        return type->parts[type->kind == TYPE_MAP];
+    ensure(path.size == 2 && get_be16(path.data) < type->parts_count);
+    return type->parts[get_be16(path.data)];
+}
+
+enum err type_path_validate(const struct type *type, struct bytes path)
+{
+    bool is_udt = type->kind == TYPE_UDT, is_list = type->kind == TYPE_LIST;
+    if (is_udt || is_list) /* Cassandra writes no empty ones */
+        if (path.size != (is_udt ? 2 : 16))
             return ERR_INVALID;
-        buf_put(&parts, &part, sizeof(const struct type *));
-        type->parts_count++;
-    } while (take(p, ','));
-    type->parts = (const struct type **)(void *)parts.data;
-    return type->parts_count >= least && take(p, '>') ? OK : ERR_INVALID;
-}
-
-static enum err parse_vector(struct parser *p, struct type *type)
-{
-    uint64_t dimension;
-    type->parts = arena_array(p->arena, const struct type *, 1);
-    if (!take(p, '<') || parse(p, &type->parts[0]) != OK || !take(p, ','))
+    if (is_udt && get_be16(path.data) >= type->parts_count)
         return ERR_INVALID;
-    type->parts_count = 1;
-    skip_blanks(p);
-    if (!scan_number(&p->s, 6, &dimension) || dimension == 0 || dimension > DIMENSION_MAX)
-        return ERR_INVALID;
-    type->dimension = (uint32_t)dimension;
-    return take(p, '>') ? OK : ERR_INVALID;
+    return type_validate(type_path(type), path);
 }
 
-/* 'java class' */
-static enum err parse_custom(struct parser *p, struct type *type)
+int type_path_compare(const struct type *type, struct bytes a, struct bytes b)
 {
-    const uint8_t *begin = p->s.at;
-    while (!scan_done(&p->s) && *p->s.at != '\'' && *p->s.at != 0)
-        p->s.at++;
-    if (p->s.at == begin)
-        return ERR_INVALID;
-    type->name = arena_text(p->arena, bytes_of(begin, (size_t)(p->s.at - begin)));
-    return take(p, '\'') ? OK : ERR_INVALID;
-}
-
-static enum err parse_frozen(struct parser *p, const struct type **out)
-{
-    bool was_frozen = p->is_frozen;
-    p->is_frozen = true;
-    if (!take(p, '<') || parse(p, out) != OK || !take(p, '>'))
-        return ERR_INVALID;
-    p->is_frozen = was_frozen;
-    return OK;
-}
-
-static enum err parse_compound(struct parser *p, struct bytes word, struct type *type)
-{
-    static const struct {
-        const char *name;
-        enum type_kind kind;
-        size_t least, most;
-    } compounds[] = {
-        { "list", TYPE_LIST, 1, 1 },
-        { "set", TYPE_SET, 1, 1 },
-        { "map", TYPE_MAP, 2, 2 },
-        { "tuple", TYPE_TUPLE, 1, 32768 },
-    };
-    for (size_t i = 0; i < array_count(compounds); i++) {
-        if (scan_is_word(word, compounds[i].name)) {
-            type->kind = compounds[i].kind;
-            return parse_parts(p, type, compounds[i].least, compounds[i].most);
-        }
-    }
-    type->kind = TYPE_VECTOR;
-    return scan_is_word(word, "vector") ? parse_vector(p, type) : ERR_INVALID;
-}
-
-static enum err parse_one(struct parser *p, const struct type **out)
-{
-    struct bytes word = take_word(p);
-    if ((*out = type_by_name(word)) != NULL)
-        return OK;
-    if (scan_is_word(word, "frozen"))
-        return parse_frozen(p, out);
-    struct type *type = arena_new(p->arena, struct type);
-    type->is_frozen = p->is_frozen;
-    *out = type;
-    if (word.size == 0 && take(p, '\'')) {
-        type->kind = TYPE_CUSTOM;
-        return parse_custom(p, type);
-    }
-    enum err err = parse_compound(p, word, type);
-    type->is_frozen |= type->kind == TYPE_TUPLE || type->kind == TYPE_VECTOR;
-    return err;
-}
-
-static enum err parse(struct parser *p, const struct type **out)
-{
-    if (p->depth == NEST_MAX)
-        return ERR_INVALID;
-    p->depth++;
-    enum err err = parse_one(p, out);
-    p->depth--;
-    return err;
-}
-
-enum err type_parse(struct arena *arena, struct bytes text, const struct type **out)
-{
-    struct parser p = { .arena = arena, .s = scan_of(text) };
-    if (text.size == 0 || parse(&p, out) != OK)
-        return ERR_INVALID;
-    skip_blanks(&p);
-    return scan_done(&p.s) ? OK : ERR_INVALID;
+    return type_compare(type_path(type), a, b);
 }

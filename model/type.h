@@ -41,8 +41,10 @@ enum type_kind {
     TYPE_SET = 0x22,
     TYPE_UDT = 0x30,
     TYPE_TUPLE = 0x31,
-    TYPE_VECTOR = 0x40, /* CUSTOM on the wire */
+    TYPE_VECTOR = 0x40, /* CUSTOM on the wire, as the next one */
+    TYPE_EMPTY,         /* its only value is the empty one (tables from before CQL) */
 };
+enum { TYPE_DEPTH_MAX = 16, TYPE_DIMENSION_MAX = 1 << 16, TYPE_PARTS_MAX = 32768 };
 
 struct type {
     enum type_kind kind;
@@ -50,32 +52,70 @@ struct type {
     uint32_t dimension; /* of a vector */
     size_t parts_count; /* list, set, vector 1; map 2; tuple, UDT n */
     const struct type **parts;
-    const char *keyspace, *name; /* of a UDT; name of a custom class */
+    const char *keyspace, *name; /* of a UDT; name: of a custom class, with its parameters */
     const char **fields;         /* of a UDT: parts_count names */
 };
 
-/* The static native type of a kind; NULL for the others. */
+/* The static type of a native kind; NULL for the others. */
 const struct type *type_native(enum type_kind);
-/* By CQL name, "varchar" included; NULL when there is none. */
+/* The native type of a CQL name, "varchar" included; NULL when there is none. */
 const struct type *type_by_name(struct bytes name);
 bool type_is_native(const struct type *);
+const struct type *type_empty(void);
 bool type_equal(const struct type *, const struct type *);
 /* Fixed size of a value in bytes, 0 when it varies. */
 size_t type_fixed_bytes(const struct type *);
+/* Do values stand in an SSTable's cells, clusterings and vectors without a length (facts: sstable
+ * 8.2)?  Not the same as type_fixed_bytes: smallint, tinyint, date, time and counter have one. */
+bool type_sstable_fixed_bytes(const struct type *, size_t *bytes);
+/* The same type, frozen, and all that is in it; itself when it is already. */
+const struct type *type_frozen(struct arena *, const struct type *);
+/* Why Cassandra allows no column or field of this type (what nests in what, depth, size), as a
+ * sentence; NULL when it does.  Types from type_parse, type_java_parse are allowed ones. */
+const char *type_refusal(const struct type *);
 
-/* CQL text as system_schema writes it: `map<text, int>`, `frozen<list<int>>` (facts: 5.4). */
+/* A list, set, map or UDT that is not frozen: such a column has cells with paths, one for each
+ * element (facts: sstable 2.6).
+ *
+ *              path                      value
+ *     set      element                   empty
+ *     list     timeuuid                  element
+ *     map      key                       value
+ *     UDT      2 bytes: field's index    the field's value
+ */
+bool type_is_multicell(const struct type *);
+/* The type of paths, and of the value at a valid path: of multi-cell types only. */
+const struct type *type_path(const struct type *);
+const struct type *type_cell_value(const struct type *, struct bytes path);
+/* Is it a path?  ERR_INVALID when not: no value of its type, or no field has this index. */
+enum err type_path_validate(const struct type *, struct bytes path);
+/* The order of cells of valid paths in a column: negative, 0, positive. */
+int type_path_compare(const struct type *, struct bytes a, struct bytes b);
+
+/* Finds a UDT of the keyspace by its name, without quotes and in its case; NULL when absent. */
+struct type_names {
+    const struct type *(*find)(void *context, struct bytes name);
+    void *context;
+};
+/* CQL text as system_schema writes it: `map<text, int>`, `frozen<list<int>>` (facts: surface 5.4);
+ * a UDT by its name. */
 void type_print(const struct type *, struct buf *out);
-/* The way back, nested up to 16 deep; UDTs are not known here: ERR_INVALID. */
+/* The way back, nested up to 16 deep, UDTs included.  ERR_INVALID with *out NULL: no type; else
+ * *out is the type and type_refusal says what is wrong with it.  Without names UDTs are unknown. */
+enum err type_parse_in(struct arena *, struct bytes text, const struct type_names *,
+                       const struct type **out);
 enum err type_parse(struct arena *, struct bytes text, const struct type **out);
 
 /* Are these bytes a value of the type?  ERR_INVALID when not.  Empty bytes are accepted where
- * Cassandra accepts them (facts: 3.1 at the end); numbers of any length end at 4096 bytes. */
+ * Cassandra accepts them (facts: protocol 3.1 at the end); numbers of any length end at 4096 bytes.
+ * Sets and maps need not be sorted (type_build.h sorts). */
 enum err type_validate(const struct type *, struct bytes value);
-/* Cassandra's order of valid values of a native type: negative, 0, positive.  Other types compare
- * by their bytes. */
+/* Cassandra's order of valid values: negative, 0, positive (facts: sstable 8.4).  An empty value
+ * comes first. */
 int type_compare(const struct type *, struct bytes a, struct bytes b);
 /* For people and for cells in tables and CSV: as cqlsh would print it, without quotes. */
 void type_print_value(const struct type *, struct bytes value, struct buf *out);
-/* The way back for native types: the text of a literal without quotes (`load`, CSV, cql literals).
- * ERR_INVALID when the text is none. */
+/* The way back: the text of a literal without quotes (`load`, CSV, CQL literals); within
+ * collections, tuples, UDTs and vectors literals as CQL writes them, UDTs by their fields' names.
+ * ERR_INVALID when the text is none; nothing is appended then. */
 enum err type_parse_value(const struct type *, struct bytes text, struct buf *out);

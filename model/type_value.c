@@ -1,8 +1,9 @@
 /* type_value.c - which bytes are values of a type, and how values compare.
  *
- * Validation is what Cassandra's serializers accept (facts: protocol 3.1), and stricter in three
+ * Validation is what Cassandra's serializers accept (facts: protocol 3.1), and stricter in four
  * places where Cassandra stores what nothing can read: a time must be within a day, a decimal must
- * have a number behind its scale, and numbers of any length end at 4096 bytes.
+ * have a number behind its scale, a count is not negative, and numbers of any length end at 4096
+ * bytes.
  *
  * Order is Cassandra's order of clustering columns:
  *
@@ -13,14 +14,21 @@
  *     boolean                                  false, then all that is not zero
  *     uuid                                     version, then (version 1: time), then bytes
  *     timeuuid                                 time, then bytes as signed ones
- *     duration and what is not native          bytes (Cassandra gives no order for durations)
+ *     list, set, map                           part by part, then by their count
+ *     tuple, UDT                               field by field, null first, missing ones are null
+ *     vector                                   element by element
+ *     duration and foreign classes             bytes (Cassandra gives no order for durations)
  *
- * Empty values come first.
+ * Empty values come first, an empty tuple before one of nulls.
+ *
+ * Types nest at most 16 deep, so values of values may be looked at by recursion.
  */
 // SPDX-License-Identifier: Apache-2.0
 #include "base/utf8.h"
 #include "model/number.h"
 #include "model/order.h"
+#include "model/type_java.h"
+#include "model/type_parts.h"
 
 static const int64_t day_ns = INT64_C(86400000000000);
 
@@ -74,61 +82,26 @@ static bool native_may_be_empty(enum type_kind kind)
            kind != TYPE_TINYINT && kind != TYPE_DURATION;
 }
 
-/* The next int-sized part.  *is_null for -1; false when it is none. */
-static bool part_next(struct cursor *c, struct bytes *out, bool *is_null)
+/* list, set, map, tuple, UDT, vector: all parts are values; only fields of tuples may be null. */
+static bool parts_valid(const struct type *type, struct bytes value)
 {
-    int32_t size = (int32_t)cursor_be32(c);
-    *is_null = size == -1;
-    *out = (struct bytes){ 0 };
-    if (size >= 0)
-        *out = cursor_bytes(c, (size_t)size);
-    return !c->bad && size >= -1;
+    struct type_parts parts = type_parts_of(type, value);
+    const struct type *part_type;
+    struct bytes part;
+    while (type_parts_next(&parts, &part_type, &part)) {
+        if (part.data && type_validate(part_type, part) != OK)
+            return false;
+        if (type_is_tuple(type) && cursor_left(&parts.rest) == 0)
+            break; /* all further fields are null */
+    }
+    return !type_parts_bad(&parts);
 }
 
-/* list, set, map: a count, then that many times its parts, none of them null. */
-static bool collection_valid(const struct type *type, struct bytes value)
+/* The values of a foreign class are any bytes, unless files give it a size. */
+static bool custom_valid(const struct type *type, struct bytes value)
 {
-    if (value.size == 0)
-        return true;
-    struct cursor c = cursor_of(value);
-    int32_t count = (int32_t)cursor_be32(&c);
-    if (count < 0 || (size_t)count > cursor_left(&c) / 4)
-        return false;
-    for (size_t i = 0; i < (size_t)count * type->parts_count; i++) {
-        struct bytes part;
-        bool is_null;
-        if (!part_next(&c, &part, &is_null) || is_null ||
-            type_validate(type->parts[i % type->parts_count], part) != OK)
-            return false;
-    }
-    return !c.bad && cursor_left(&c) == 0;
-}
-
-/* tuple, UDT: up to n parts; what is missing at the end is null. */
-static bool tuple_valid(const struct type *type, struct bytes value)
-{
-    struct cursor c = cursor_of(value);
-    for (size_t i = 0; i < type->parts_count && cursor_left(&c); i++) {
-        struct bytes part;
-        bool is_null;
-        if (!part_next(&c, &part, &is_null) ||
-            (!is_null && type_validate(type->parts[i], part) != OK))
-            return false;
-    }
-    return cursor_left(&c) == 0;
-}
-
-/* vector: elements of a fixed size stand side by side, others each behind a vint size. */
-static bool vector_valid(const struct type *type, struct bytes value)
-{
-    struct cursor c = cursor_of(value);
-    size_t fixed = type_fixed_bytes(type->parts[0]);
-    for (size_t i = 0; i < type->dimension; i++) {
-        struct bytes part = fixed ? cursor_bytes(&c, fixed) : cursor_sized(&c);
-        if (c.bad || type_validate(type->parts[0], part) != OK)
-            return false;
-    }
-    return cursor_left(&c) == 0;
+    size_t fixed;
+    return value.size == 0 || !type_sstable_fixed_bytes(type, &fixed) || value.size == fixed;
 }
 
 enum err type_validate(const struct type *type, struct bytes value)
@@ -136,12 +109,12 @@ enum err type_validate(const struct type *type, struct bytes value)
     bool is_valid = true;
     if (type_is_native(type))
         is_valid = value.size ? native_valid(type->kind, value) : native_may_be_empty(type->kind);
-    else if (type->kind == TYPE_LIST || type->kind == TYPE_SET || type->kind == TYPE_MAP)
-        is_valid = collection_valid(type, value);
-    else if (type->kind == TYPE_TUPLE || type->kind == TYPE_UDT)
-        is_valid = tuple_valid(type, value);
-    else if (type->kind == TYPE_VECTOR)
-        is_valid = vector_valid(type, value);
+    else if (type->kind == TYPE_EMPTY)
+        is_valid = value.size == 0;
+    else if (type->kind == TYPE_CUSTOM)
+        is_valid = custom_valid(type, value);
+    else
+        is_valid = parts_valid(type, value);
     return is_valid ? OK : ERR_INVALID;
 }
 
@@ -159,7 +132,11 @@ enum order order_of(const struct type *type)
         [TYPE_TIME] = ORDER_UNSIGNED,  [TYPE_SMALLINT] = ORDER_SIGNED,
         [TYPE_TINYINT] = ORDER_SIGNED, [TYPE_DURATION] = ORDER_BYTES,
     };
-    return type_is_native(type) ? orders[type->kind] : ORDER_BYTES;
+    if (type_is_native(type))
+        return orders[type->kind];
+    if (type->kind == TYPE_CUSTOM && strcmp(type->name, TYPE_CLASS_LEXICAL_UUID) == 0)
+        return ORDER_HALVES;
+    return type->kind == TYPE_CUSTOM || type->kind == TYPE_EMPTY ? ORDER_BYTES : ORDER_PARTS;
 }
 
 static int compare_u64(uint64_t a, uint64_t b) { return (a > b) - (a < b); }
@@ -224,6 +201,38 @@ static int compare_decimal(struct bytes a, struct bytes b)
     return c * x.sign;
 }
 
+static int compare_halves(struct bytes a, struct bytes b)
+{
+    for (size_t at = 0; at < 16; at += 8) {
+        int64_t x = (int64_t)get_be64(a.data + at), y = (int64_t)get_be64(b.data + at);
+        if (x != y)
+            return x < y ? -1 : 1;
+    }
+    return 0;
+}
+
+/* Part by part; what has fewer parts comes first.  Null fields come first too, and those that are
+ * missing at the end are null. */
+static int compare_parts(const struct type *type, struct bytes a, struct bytes b)
+{
+    struct type_parts rest_a = type_parts_of(type, a), rest_b = type_parts_of(type, b);
+    for (;;) {
+        const struct type *part_type;
+        struct bytes x, y;
+        bool has_x = type_parts_next(&rest_a, &part_type, &x);
+        bool has_y = type_parts_next(&rest_b, &part_type, &y);
+        if (!has_x || !has_y)
+            return has_x - has_y;
+        int c = (x.data != NULL) - (y.data != NULL);
+        if (c == 0 && x.data)
+            c = type_compare(part_type, x, y);
+        if (c)
+            return c;
+        if (type_is_tuple(type) && cursor_left(&rest_a.rest) + cursor_left(&rest_b.rest) == 0)
+            return 0;
+    }
+}
+
 int type_compare(const struct type *type, struct bytes a, struct bytes b)
 {
     if (a.size == 0 || b.size == 0)
@@ -245,6 +254,10 @@ int type_compare(const struct type *type, struct bytes a, struct bytes b)
         return compare_uuid(a, b);
     case ORDER_TIMEUUID:
         return compare_timeuuid(a, b);
+    case ORDER_HALVES:
+        return compare_halves(a, b);
+    case ORDER_PARTS:
+        return compare_parts(type, a, b);
     case ORDER_BYTES:
     case ORDER_UNSIGNED:
         break;

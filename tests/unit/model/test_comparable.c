@@ -130,8 +130,9 @@ START_TEST(components_order_as_the_values_do)
         for (size_t i = 0; i < VALUES; i++) {
             struct buf value = buf_in(&arena), component = buf_in(&arena);
             sample_value(&prng, type->kind, &value);
-            comparable_component(type, is_reversed, buf_bytes(&value), &component);
-            values[i] = buf_bytes(&value), components[i] = buf_bytes(&component);
+            values[i] = clustering_value(buf_bytes(&value));
+            comparable_component(type, is_reversed, values[i], &component);
+            components[i] = buf_bytes(&component);
         }
         for (size_t i = 0; i < VALUES; i++)
             for (size_t j = 0; j < VALUES; j++) {
@@ -179,7 +180,8 @@ START_TEST(keys_and_bounds_order_column_by_column)
                 if (i && from % 2) /* share what stands before, so that later columns decide */
                     rows[i][k] = rows[from / 2 % i][k];
                 else
-                    sample_value(&prng, kinds[k], &value), rows[i][k] = buf_bytes(&value);
+                    sample_value(&prng, kinds[k], &value),
+                        rows[i][k] = clustering_value(buf_bytes(&value));
             }
             comparable_key(table, rows[i], &key);
             keys[i] = buf_bytes(&key);

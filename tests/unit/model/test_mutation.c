@@ -35,7 +35,7 @@ static void sample_mutation(struct prng *prng, struct mutation *out)
         for (size_t k = 0; k < CLUSTERING; k++) {
             struct buf value = buf_in(&arena);
             sample_value(prng, kinds[k], &value);
-            values[k] = buf_bytes(&value);
+            values[k] = clustering_value(buf_bytes(&value));
         }
         sample_place(table, &arena, values, &out->rows[i]);
         sample_content(prng, &arena, FIRST, COLUMNS, &out->rows[i]);

@@ -16,6 +16,7 @@ enum sstable_version { SSTABLE_NB = 1, SSTABLE_OA };
     X(SUMMARY, "Summary.db")                  \
     X(DIGEST, "Digest.crc32")                 \
     X(CRC, "CRC.db")                          \
+    X(CHECKSUMS, "Checksums.db")              \
     X(TOC, "TOC.txt")
 enum sstable_component {
 #define X(component, file) COMPONENT_##component,

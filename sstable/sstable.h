@@ -16,6 +16,7 @@
  *     unfiltered.h   Data.db: partitions, rows, markers
  *     index.h        Index.db, with the column index of wide partitions
  *     writer.h       all of them together, written in one pass
+ *     checksums.h    Checksums.db, a component of our own: what covers every other byte
  *
  * Every integer is big-endian where nothing else is said; vints are Cassandra's (base/buf.h).  The
  * facts are in the format's own sources; docs/formats.md tells what this project chose where the
@@ -26,6 +27,7 @@
  */
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
+#include "sstable/checksums.h"
 #include "sstable/compress.h"
 #include "sstable/filter.h"
 #include "sstable/index.h"

@@ -10,14 +10,35 @@
  */
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
+#include "io/journal.h"
 #include "store/memtable.h"
 #include "store/sstable.h"
 
+/* Where a memtable's rows are in the commit log: every record of its table and of this shard's
+ * tokens in the folder, from `first` to `last`, both included. */
+struct log_span {
+    uint64_t folder;
+    struct journal_position first, last;
+};
 /* A memtable is shared by the views that have it. */
 struct memtable_shared {
     unsigned refs;
+    uint64_t *account;      /* of all memtables' bytes: what this one has is in it until it goes */
+    struct log_span *spans; /* by folder, then ascending */
+    size_t spans_count, spans_room;
+    uint64_t first_ns; /* when its first row came */
+    uint64_t number;   /* ascending within the table */
     struct memtable memtable;
 };
+struct memtable_shared *memtable_shared_new(const struct uuid *table, uint64_t *account,
+                                            uint64_t number);
+void memtable_shared_ref(struct memtable_shared *);
+void memtable_shared_unref(struct memtable_shared **);
+/* Notes a record that was merged.  `goes_on`: no record of the table stands between this one and
+ * the last one noted in the folder but what is in this memtable. */
+void memtable_shared_note(struct memtable_shared *, uint64_t folder, struct journal_position,
+                          bool goes_on);
+
 struct view {
     unsigned refs;
     struct memtable_shared *active;

@@ -1,0 +1,28 @@
+/* floor.h - up to where the commit log says nothing about a table any more: what TRUNCATE leaves.
+ *
+ *     floor-9.txt in the table's folder:   folder segment offset, a line each; then a checksum
+ *
+ * Private to store/.  A record of the table in a folder of the commit log, at such a place or
+ * before it, is void.  The file comes by the same swap that removes the SSTables (swap.h); the next
+ * one takes its place.
+ */
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include "base/buf.h"
+#include "io/journal.h"
+
+struct floor_place {
+    uint64_t folder; /* of the commit log: a shard's */
+    struct journal_position upto;
+};
+struct floor {
+    size_t count;
+    struct floor_place *places; /* by ascending folder, each once */
+};
+void floor_encode(const struct floor *, struct buf *out);
+enum err floor_decode(struct bytes, struct arena *, struct floor *out); /* ERR_CORRUPT */
+/* Raises the place of a folder, or adds it; grows in the arena. */
+void floor_raise(struct floor *, struct arena *, struct floor_place);
+bool floor_covers(const struct floor *, uint64_t folder, struct journal_position);
+/* "floor-9.txt": 9; false for any other name. */
+bool floor_name_parse(const char *name, uint64_t *generation);

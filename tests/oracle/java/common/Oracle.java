@@ -1,0 +1,99 @@
+/* Oracle - answers commands from stdin, one a line, each with one line of JSON on stdout.
+ *
+ *     dump FILE TO            raw FILE TO           stats FILE          verify FILE [SCHEMA]
+ *     rewrite FILE DIR        script FILE DIR
+ *
+ * Words are apart by a tab.  An answer is {"ok": ...} or {"error": "..."}; whatever Cassandra itself
+ * prints goes to stderr.  Every file that is read is read as a copy (Files), since Cassandra's
+ * readers create and delete files beside it.
+ */
+// SPDX-License-Identifier: Apache-2.0
+package oracle;
+
+import com.fasterxml.jackson.databind.ObjectMapper;
+import java.io.BufferedReader;
+import java.io.InputStreamReader;
+import java.io.PrintStream;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Path;
+import java.util.Map;
+
+public final class Oracle
+{
+    static final ObjectMapper JSON = new ObjectMapper();
+
+    public static void main(String[] arguments) throws Exception
+    {
+        PrintStream answers = System.out;
+        System.setOut(System.err);
+        Version.start();
+        BufferedReader commands = new BufferedReader(new InputStreamReader(System.in, StandardCharsets.UTF_8));
+        for (String line; (line = commands.readLine()) != null; )
+        {
+            answers.println(JSON.writeValueAsString(answer(line.split("\t"))));
+            answers.flush();
+        }
+        System.exit(0);
+    }
+
+    private static Map<String, Object> answer(String[] words)
+    {
+        try
+        {
+            return Map.of("ok", run(words));
+        }
+        catch (Throwable problem)
+        {
+            if (System.getenv("ORACLE_TRACE") != null)
+                problem.printStackTrace();
+            return Map.of("error", told(problem));
+        }
+    }
+
+    private static String told(Throwable problem)
+    {
+        StringBuilder told = new StringBuilder();
+        for (Throwable at = problem; at != null; at = at.getCause() == at ? null : at.getCause())
+            told.append(told.length() > 0 ? ": " : "").append(at);
+        for (StackTraceElement frame : problem.getStackTrace())
+            if (told.length() < 2000)
+                told.append(" < ").append(frame);
+        return told.toString();
+    }
+
+    private static Object run(String[] words) throws Exception
+    {
+        Path first = Path.of(words[1]);
+        switch (words[0])
+        {
+            case "dump":
+                try (Files table = Files.open(first))
+                {
+                    Dump.json(table, Path.of(words[2]));
+                }
+                return words[2];
+            case "raw":
+                try (Files table = Files.open(first))
+                {
+                    Dump.raw(table, Path.of(words[2]));
+                }
+                return words[2];
+            case "stats":
+                try (Files table = Files.open(first))
+                {
+                    return Stats.of(table);
+                }
+            case "verify":
+                return Verify.run(first, words.length > 2 ? Path.of(words[2]) : null);
+            case "rewrite":
+                try (Files table = Files.open(first))
+                {
+                    return Writer.rewrite(table, Path.of(words[2])).toString();
+                }
+            case "script":
+                return Script.run(first, Path.of(words[2]));
+            default:
+                throw new IllegalArgumentException("no such command: " + words[0]);
+        }
+    }
+}

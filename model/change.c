@@ -1,24 +1,35 @@
 /* change.c - schema changes as bytes: what the metadata log holds.
  *
- *     version | kind |
- *       create keyspace   name, replication, factor, [name, factor ...], durable
- *       drop keyspace     name
- *       create table      keyspace, name, id, [column ...], [option ...]
- *       drop table        keyspace, name, id
- *     column: name, type as CQL text, kind, number, position, reversed
+ *     version | kind | keyspace |
+ *       create, alter keyspace   replication, factor, [name, factor ...], durable
+ *       drop keyspace
+ *       create table             name, id, table
+ *       alter table              name, id, table, base epoch
+ *       drop table               name, id
+ *       create, alter type       type
+ *       drop type                name
+ *     table: [column ...], [option ...], numbers used, [dropped column ...]
+ *     column: name, type, kind, number, position, reversed
  *     option: name, 0 and its value | 1 and its pairs
+ *     dropped column: name, type, kind, number, time
  *
- * Texts are sized and hold no zero byte; numbers are vints.  Decoding checks all that a catalog
- * relies on: order and kinds of columns, numbers that differ, known types.
+ * Texts are sized and hold no zero byte; numbers are vints; types are whole, the user types in them
+ * included (schema_type.h), so that a change can be read without the changes before it.  Decoding
+ * checks all that a catalog relies on: order and kinds of columns, numbers that differ, types that
+ * may be.
+ *
+ * Version 1 had types as CQL text, native ones alone, and tables that end behind their options; it
+ * is read, and no longer written.
  */
 // SPDX-License-Identifier: Apache-2.0
 #include "model/schema.h"
+#include "model/schema_type.h"
 
 #include <stdlib.h>
 
-enum { CHANGE_VERSION = 1, OPTION_SCALAR = 0, OPTION_MAP = 1 };
-/* Bytes that a column, an option and a data centre take at least. */
-enum { COLUMN_LEAST = 6, OPTION_LEAST = 3, DATACENTER_LEAST = 2 };
+enum { CHANGE_VERSION = 2, VERSION_OF_TEXT_TYPES = 1, OPTION_SCALAR = 0, OPTION_MAP = 1 };
+/* Bytes that these take at least. */
+enum { COLUMN_LEAST = 6, OPTION_LEAST = 3, DATACENTER_LEAST = 2, DROPPED_LEAST = 12 };
 
 static void put_text(struct buf *out, const char *text) { buf_put_sized(out, bytes_text(text)); }
 
@@ -36,16 +47,21 @@ static void put_keyspace(const struct keyspace *keyspace, struct buf *out)
 
 static void put_column(const struct column *column, struct buf *out)
 {
-    struct arena scratch = { 0 };
-    struct buf type = buf_in(&scratch);
-    type_print(column->type, &type);
     put_text(out, column->name);
-    buf_put_sized(out, buf_bytes(&type));
+    type_encode(column->type, out);
     buf_put_u8(out, (uint8_t)column->kind);
     buf_put_vint(out, column->number);
     buf_put_vint(out, column->position);
     buf_put_u8(out, column->is_reversed);
-    arena_deinit(&scratch);
+}
+
+static void put_dropped(const struct dropped_column *dropped, struct buf *out)
+{
+    put_text(out, dropped->name);
+    type_encode(dropped->type, out);
+    buf_put_u8(out, (uint8_t)dropped->kind);
+    buf_put_vint(out, dropped->number);
+    buf_put_be64(out, (uint64_t)dropped->dropped_at);
 }
 
 static void put_option(const struct option *option, struct buf *out)
@@ -61,6 +77,16 @@ static void put_option(const struct option *option, struct buf *out)
         put_text(out, option->pairs[i]);
 }
 
+/* At least what the numbers of its columns say, also where it was never set. */
+static uint32_t numbers_used(const struct table *table)
+{
+    uint32_t used = table->numbers_used;
+    for (size_t i = 0; i < table->columns_count; i++)
+        if (used <= table->columns[i].number)
+            used = table->columns[i].number + 1;
+    return used;
+}
+
 static void put_table(const struct table *table, struct buf *out)
 {
     buf_put_vint(out, table->columns_count);
@@ -69,22 +95,54 @@ static void put_table(const struct table *table, struct buf *out)
     buf_put_vint(out, table->options_count);
     for (size_t i = 0; i < table->options_count; i++)
         put_option(&table->options[i], out);
+    buf_put_vint(out, numbers_used(table));
+    buf_put_vint(out, table->dropped_count);
+    for (size_t i = 0; i < table->dropped_count; i++)
+        put_dropped(&table->dropped[i], out);
+}
+
+bool change_is_of_table(const struct schema_change *change)
+{
+    return change->kind == CHANGE_CREATE_TABLE || change->kind == CHANGE_ALTER_TABLE ||
+           change->kind == CHANGE_DROP_TABLE;
+}
+
+bool change_is_of_type(const struct schema_change *change)
+{
+    return change->kind == CHANGE_CREATE_TYPE || change->kind == CHANGE_ALTER_TYPE ||
+           change->kind == CHANGE_DROP_TYPE;
+}
+
+static void put_table_change(const struct schema_change *change, struct buf *out)
+{
+    put_text(out, change->table->keyspace);
+    put_text(out, change->table->name);
+    buf_put(out, change->table->id.b, sizeof change->table->id.b);
+    if (change->kind != CHANGE_DROP_TABLE)
+        put_table(change->table, out);
+    if (change->kind == CHANGE_ALTER_TABLE)
+        buf_put_vint(out, change->base);
 }
 
 void change_encode(const struct schema_change *change, struct buf *out)
 {
-    bool is_table = change->kind == CHANGE_CREATE_TABLE || change->kind == CHANGE_DROP_TABLE;
     buf_put_u8(out, CHANGE_VERSION);
     buf_put_u8(out, (uint8_t)change->kind);
-    put_text(out, is_table ? change->table->keyspace : change->keyspace->name);
-    if (is_table) {
-        put_text(out, change->table->name);
-        buf_put(out, change->table->id.b, sizeof change->table->id.b);
+    if (change_is_of_table(change)) {
+        put_table_change(change, out);
+        return;
     }
-    if (change->kind == CHANGE_CREATE_KEYSPACE)
-        put_keyspace(change->keyspace, out);
-    else if (change->kind == CHANGE_CREATE_TABLE)
-        put_table(change->table, out);
+    if (!change_is_of_type(change)) {
+        put_text(out, change->keyspace->name);
+        if (change->kind != CHANGE_DROP_KEYSPACE)
+            put_keyspace(change->keyspace, out);
+        return;
+    }
+    put_text(out, change->type->keyspace);
+    if (change->kind == CHANGE_DROP_TYPE)
+        put_text(out, change->type->name);
+    else
+        type_encode(change->type, out);
 }
 
 /* A text of `least` to `most` bytes without a zero in it; "" and a bad cursor when it is not. */
@@ -124,16 +182,38 @@ static void take_keyspace(struct cursor *c, struct arena *arena, struct keyspace
     out->is_durable = take_number(c, 1) != 0;
 }
 
-static void take_column(struct cursor *c, struct arena *arena, struct column *out)
+/* A type that a column may have. */
+static const struct type *take_type(struct cursor *c, struct arena *arena, uint64_t version)
+{
+    const struct type *type = NULL;
+    if (version == VERSION_OF_TEXT_TYPES) {
+        struct bytes text = cursor_sized(c);
+        c->bad |= c->bad || type_parse(arena, text, &type) != OK;
+        return type;
+    }
+    type = type_decode(c, arena);
+    c->bad |= !type || type_refusal(type);
+    return type;
+}
+
+static void take_column(struct cursor *c, struct arena *arena, uint64_t version, struct column *out)
 {
     out->name = take_text(c, arena, 1, UINT16_MAX);
-    struct bytes type = cursor_sized(c);
-    if (c->bad || type_parse(arena, type, &out->type) != OK)
-        c->bad = true;
+    out->type = take_type(c, arena, version);
     out->kind = (enum column_kind)take_number(c, COLUMN_REGULAR);
     out->number = (uint32_t)take_number(c, UINT32_MAX);
     out->position = (uint16_t)take_number(c, UINT16_MAX);
     out->is_reversed = take_number(c, 1) != 0;
+}
+
+static void take_dropped(struct cursor *c, struct arena *arena, struct dropped_column *out)
+{
+    out->name = take_text(c, arena, 1, UINT16_MAX);
+    out->type = take_type(c, arena, CHANGE_VERSION);
+    out->kind = (enum column_kind)take_number(c, COLUMN_REGULAR);
+    out->number = (uint32_t)take_number(c, UINT32_MAX);
+    out->dropped_at = (int64_t)cursor_be64(c);
+    c->bad |= out->kind < COLUMN_STATIC;
 }
 
 static void take_option(struct cursor *c, struct arena *arena, struct option *out)
@@ -157,48 +237,47 @@ static int number_order(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-static bool numbers_differ(const struct table *table, struct arena *arena)
+/* Numbers of all columns, the dropped ones too, are below `numbers_used` and each another. */
+static bool numbers_fit(const struct table *table, struct arena *arena)
 {
-    uint32_t *numbers = arena_array(arena, uint32_t, table->columns_count);
+    size_t count = 0;
+    uint32_t *numbers = arena_array(arena, uint32_t, table->columns_count + table->dropped_count);
     for (size_t i = 0; i < table->columns_count; i++)
-        numbers[i] = table->columns[i].number;
-    qsort(numbers, table->columns_count, sizeof *numbers, number_order);
-    for (size_t i = 1; i < table->columns_count; i++)
+        numbers[count++] = table->columns[i].number;
+    for (size_t i = 0; i < table->dropped_count; i++)
+        numbers[count++] = table->dropped[i].number;
+    qsort(numbers, count, sizeof *numbers, number_order);
+    for (size_t i = 1; i < count; i++)
         if (numbers[i - 1] == numbers[i])
             return false;
-    return true;
+    return numbers[count - 1] < table->numbers_used;
 }
 
-/* Where the column stands among others: partition, clustering, the rest. */
-static unsigned rank(const struct column *column)
-{
-    return column->kind == COLUMN_PARTITION ? 0 : column->kind == COLUMN_CLUSTERING ? 1 : 2;
-}
-
-/* Partition columns, then clustering ones, each at its position, then the others by name. */
+/* Partition columns, then clustering ones, each at its position, then the static ones and then the
+ * others, each by name; no name twice among these two. */
 static bool columns_fit(struct table *table)
 {
-    size_t counts[3] = { 0 };
+    size_t counts[COLUMN_REGULAR + 1] = { 0 };
     for (size_t i = 0; i < table->columns_count; i++) {
         const struct column *column = &table->columns[i];
-        unsigned place = rank(column);
-        size_t position = place < 2 ? counts[place] : 0;
-        counts[place]++;
-        if (column->position != position || (column->is_reversed && place != 1))
+        size_t position = column->kind < COLUMN_STATIC ? counts[column->kind] : 0;
+        counts[column->kind]++;
+        if (column->position != position ||
+            (column->is_reversed && column->kind != COLUMN_CLUSTERING))
             return false;
-        if (i == 0)
-            continue;
-        if (rank(column - 1) > place)
+        if (i && column[-1].kind > column->kind)
             return false;
-        if (place == 2 && rank(column - 1) == 2 && strcmp(column[-1].name, column->name) >= 0)
+        if (i && column->kind >= COLUMN_STATIC && column[-1].kind == column->kind &&
+            strcmp(column[-1].name, column->name) >= 0)
             return false;
     }
-    table->partition_count = counts[0];
-    table->clustering_count = counts[1];
-    return counts[0] > 0 && counts[0] <= KEY_COLUMNS_MAX && counts[1] <= KEY_COLUMNS_MAX;
+    table->partition_count = counts[COLUMN_PARTITION];
+    table->clustering_count = counts[COLUMN_CLUSTERING];
+    return counts[COLUMN_PARTITION] > 0 && counts[COLUMN_PARTITION] <= KEY_COLUMNS_MAX &&
+           counts[COLUMN_CLUSTERING] <= KEY_COLUMNS_MAX;
 }
 
-static void take_table(struct cursor *c, struct arena *arena, struct table *out)
+static void take_columns(struct cursor *c, struct arena *arena, uint64_t version, struct table *out)
 {
     size_t columns = cursor_count(c, COLUMN_LEAST);
     c->bad |= columns > COLUMNS_MAX;
@@ -206,7 +285,11 @@ static void take_table(struct cursor *c, struct arena *arena, struct table *out)
         return;
     out->columns = arena_array(arena, struct column, columns);
     for (; out->columns_count < columns && !c->bad; out->columns_count++)
-        take_column(c, arena, &out->columns[out->columns_count]);
+        take_column(c, arena, version, &out->columns[out->columns_count]);
+}
+
+static void take_options(struct cursor *c, struct arena *arena, struct table *out)
+{
     size_t options = cursor_count(c, OPTION_LEAST);
     if (c->bad)
         return;
@@ -215,7 +298,30 @@ static void take_table(struct cursor *c, struct arena *arena, struct table *out)
         take_option(c, arena, &out->options[out->options_count]);
     for (size_t i = 1; i < out->options_count && !c->bad; i++)
         c->bad |= strcmp(out->options[i - 1].name, out->options[i].name) >= 0;
-    c->bad |= !c->bad && !(columns_fit(out) && numbers_differ(out, arena));
+}
+
+static void take_history(struct cursor *c, struct arena *arena, struct table *out)
+{
+    out->numbers_used = (uint32_t)take_number(c, UINT32_MAX);
+    size_t dropped = cursor_count(c, DROPPED_LEAST);
+    if (c->bad)
+        return;
+    out->dropped = arena_array(arena, struct dropped_column, dropped);
+    for (; out->dropped_count < dropped && !c->bad; out->dropped_count++)
+        take_dropped(c, arena, &out->dropped[out->dropped_count]);
+    for (size_t i = 1; i < out->dropped_count && !c->bad; i++)
+        c->bad |= strcmp(out->dropped[i - 1].name, out->dropped[i].name) >= 0;
+}
+
+static void take_table(struct cursor *c, struct arena *arena, uint64_t version, struct table *out)
+{
+    take_columns(c, arena, version, out);
+    take_options(c, arena, out);
+    if (version == VERSION_OF_TEXT_TYPES)
+        out->numbers_used = (uint32_t)out->columns_count; /* no column was ever dropped then */
+    else
+        take_history(c, arena, out);
+    c->bad |= !c->bad && !(columns_fit(out) && numbers_fit(out, arena));
     if (c->bad)
         return;
     struct table_params *params = arena_new(arena, struct table_params);
@@ -223,30 +329,64 @@ static void take_table(struct cursor *c, struct arena *arena, struct table *out)
     out->params = params;
 }
 
+static void take_table_change(struct cursor *c, struct arena *arena, uint64_t version,
+                              const char *keyspace, struct schema_change *out)
+{
+    struct table *table = out->table = arena_new(arena, struct table);
+    table->keyspace = keyspace;
+    table->name = take_name(c, arena);
+    struct bytes id = cursor_bytes(c, sizeof table->id.b);
+    if (!c->bad)
+        memcpy(table->id.b, id.data, id.size);
+    if (out->kind != CHANGE_DROP_TABLE)
+        take_table(c, arena, version, table);
+    if (out->kind == CHANGE_ALTER_TABLE)
+        out->base = cursor_vint(c);
+}
+
+/* A definition: its fields are of types that may be, though they may be more than a column's. */
+static void take_definition(struct cursor *c, struct arena *arena, const char *keyspace,
+                            struct schema_change *out)
+{
+    const struct type *type = out->type = type_decode(c, arena);
+    c->bad |= !type || type->kind != TYPE_UDT || type->is_frozen ||
+              strcmp(type->keyspace, keyspace) != 0 || strlen(type->name) > NAME_BYTES_MAX;
+    for (size_t i = 0; !c->bad && i < type->parts_count; i++)
+        c->bad |= type_refusal(type->parts[i]) != NULL;
+}
+
+static void take_type_change(struct cursor *c, struct arena *arena, const char *keyspace,
+                             struct schema_change *out)
+{
+    if (out->kind != CHANGE_DROP_TYPE) {
+        take_definition(c, arena, keyspace, out);
+        return;
+    }
+    struct type *type = arena_new(arena, struct type);
+    *type = (struct type){ .kind = TYPE_UDT, .keyspace = keyspace, .name = take_name(c, arena) };
+    out->type = type;
+}
+
 enum err change_decode(struct bytes encoded, struct arena *arena, struct schema_change *out)
 {
     struct cursor c = cursor_of(encoded);
     *out = (struct schema_change){ 0 };
     uint64_t version = cursor_u8(&c), kind = cursor_u8(&c);
-    if (c.bad || version != CHANGE_VERSION || kind < CHANGE_CREATE_KEYSPACE ||
-        kind > CHANGE_DROP_TABLE)
+    unsigned last = version == VERSION_OF_TEXT_TYPES ? CHANGE_DROP_TABLE : CHANGE_ALTER_KEYSPACE;
+    if (c.bad || version < VERSION_OF_TEXT_TYPES || version > CHANGE_VERSION ||
+        kind < CHANGE_CREATE_KEYSPACE || kind > last)
         return ERR_CORRUPT;
     out->kind = (enum change_kind)kind;
     const char *keyspace = take_name(&c, arena);
-    if (kind == CHANGE_CREATE_KEYSPACE || kind == CHANGE_DROP_KEYSPACE) {
+    if (change_is_of_table(out)) {
+        take_table_change(&c, arena, version, keyspace, out);
+    } else if (change_is_of_type(out)) {
+        take_type_change(&c, arena, keyspace, out);
+    } else {
         out->keyspace = arena_new(arena, struct keyspace);
         out->keyspace->name = keyspace;
-    } else {
-        out->table = arena_new(arena, struct table);
-        out->table->keyspace = keyspace;
-        out->table->name = take_name(&c, arena);
-        struct bytes id = cursor_bytes(&c, sizeof out->table->id.b);
-        if (!c.bad)
-            memcpy(out->table->id.b, id.data, id.size);
+        if (kind != CHANGE_DROP_KEYSPACE)
+            take_keyspace(&c, arena, out->keyspace);
     }
-    if (kind == CHANGE_CREATE_KEYSPACE)
-        take_keyspace(&c, arena, out->keyspace);
-    else if (kind == CHANGE_CREATE_TABLE)
-        take_table(&c, arena, out->table);
     return c.bad || cursor_left(&c) ? ERR_CORRUPT : OK;
 }

@@ -3,7 +3,8 @@
  *
  *     type.h        types and their values; type_java.h their names in files, type_parts.h what is
  *                   in a value
- *     schema.h      columns, tables, keyspaces, the catalog, changes to it
+ *     schema.h      columns, tables, keyspaces, the catalog, changes to it; params.h what the options
+ *                   of a table mean, schema_type.h types as a schema keeps them
  *     comparable.h  clustering keys that memcmp orders
  *     row.h         cells, rows, deletions; who wins; partition keys and tokens
  *     row_codec.h   one row as bytes
@@ -23,6 +24,7 @@
 #include "model/row.h"
 #include "model/row_codec.h"
 #include "model/schema.h"
+#include "model/schema_type.h"
 #include "model/type.h"
 #include "model/type_java.h"
 #include "model/type_parts.h"

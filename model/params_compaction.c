@@ -183,10 +183,10 @@ static bool value_fits(const struct rule *rule, const char *text)
     case FORM_FLAG:
         return text_flag(text, &flag);
     case FORM_INT:
-        return text_whole(text, &whole) && whole >= rule->least && whole >= INT32_MIN &&
+        return text_whole(text, &whole) && whole >= (int64_t)rule->least && whole >= INT32_MIN &&
                whole <= INT32_MAX;
     case FORM_LONG:
-        return text_whole(text, &whole) && whole >= rule->least;
+        return text_whole(text, &whole) && whole >= (int64_t)rule->least;
     case FORM_NUMBER:
         return text_decimal(text, &number) && number >= rule->least;
     case FORM_SIZE:
@@ -211,8 +211,7 @@ static enum err wrong(const struct rule *rule, const char *text, struct report *
                                          [FORM_SIZE] = "a size with its unit, such as 100MiB,",
                                          [FORM_SHARE] = "a number between 0 and 1, or a percentage",
                                          [FORM_WORD] = "one of",
-                                         [FORM_SCALING] = "a list of N, T and a number (T4), L and "
-                                                          "a number, or a number" };
+                                         [FORM_SCALING] = "a list such as T4, L10, N, -8" };
     bool is_number = rule->form == FORM_INT || rule->form == FORM_LONG ||
                      rule->form == FORM_NUMBER || rule->form == FORM_SIZE;
     if (rule->form == FORM_WORD)

@@ -2,7 +2,8 @@
  *
  * A catalog is a shard's own.  It comes about only by applying the same encoded changes in the same
  * order, so every shard of every node has the same one at the same epoch.  A table is immutable and
- * counted: a prepared plan keeps its table alive after a DROP.
+ * counted: a prepared plan keeps its table alive after a DROP, and after an ALTER, which makes a
+ * new table of the same id.
  */
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
@@ -75,6 +76,11 @@ struct keyspace {
     bool is_durable;
     bool is_system;    /* not user-modifiable */
     struct map tables; /* by name: struct table, one reference each */
+    struct map types;  /* by name: struct user_type */
+};
+struct user_type {
+    struct arena arena;
+    const struct type *type; /* UDT, not frozen; tables have copies of it (schema_type.h) */
 };
 
 struct catalog {
@@ -90,6 +96,8 @@ struct keyspace *catalog_keyspace(const struct catalog *, const char *name);
 /* NULL when absent. */
 struct table *catalog_table(const struct catalog *, const char *keyspace, const char *name);
 struct table *catalog_table_by_id(const struct catalog *, const struct uuid *);
+/* The definition of a user type, until the catalog changes; NULL when absent. */
+const struct type *catalog_type(const struct catalog *, const char *keyspace, const char *name);
 /* Adds a virtual or system table (and its keyspace when absent, LOCAL, system); takes the
  * reference. */
 void catalog_add_system(struct catalog *, struct table *taken);
@@ -113,19 +121,28 @@ enum change_kind {
     CHANGE_DROP_KEYSPACE,
     CHANGE_CREATE_TABLE,
     CHANGE_DROP_TABLE,
+    CHANGE_ALTER_TABLE,
+    CHANGE_CREATE_TYPE,
+    CHANGE_ALTER_TYPE,
+    CHANGE_DROP_TYPE,
+    CHANGE_ALTER_KEYSPACE,
 };
-/* One change as a statement makes it; `keyspace` and `table` point into the maker's arena (only
- * what the kind needs is set; for drops the names, and the table's id). */
+/* One change as a statement makes it; `keyspace`, `table` and `type` point into the maker's arena
+ * (only what the kind needs is set; for drops the names, and the table's id). */
 struct schema_change {
     enum change_kind kind;
-    struct keyspace *keyspace; /* CREATE: whole; else name only */
-    struct table *table;       /* CREATE: whole; DROP: keyspace, name, id */
+    struct keyspace *keyspace; /* CREATE, ALTER: whole; else name only */
+    struct table *table;       /* CREATE, ALTER: whole; DROP: keyspace, name, id */
+    uint64_t base;             /* ALTER TABLE: the epoch of the table that was altered */
+    const struct type *type;   /* CREATE, ALTER: a definition; DROP: keyspace and name */
 };
+bool change_is_of_table(const struct schema_change *);
+bool change_is_of_type(const struct schema_change *);
 void change_encode(const struct schema_change *, struct buf *out);
 enum err change_decode(struct bytes, struct arena *, struct schema_change *out);
 /* Applies encoded bytes at `epoch` (== catalog epoch + 1).  ERR_CORRUPT: not a change; ERR_EXISTS,
- * ERR_NOT_FOUND: it does not fit the catalog, which then has the new epoch and nothing else
- * changed.  So every node reaches the same state whatever was appended. */
+ * ERR_NOT_FOUND, ERR_INVALID: it does not fit the catalog, which then has the new epoch and nothing
+ * else changed.  So every node reaches the same state whatever was appended. */
 enum err catalog_apply(struct catalog *, uint64_t epoch, struct bytes change);
 /* An epoch that changes no schema (a birth, a member). */
 void catalog_advance(struct catalog *, uint64_t epoch);

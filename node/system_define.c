@@ -247,6 +247,7 @@ static struct table *define(const char *keyspace, const char *name, const char *
         define_column(t, bytes_of(columns, n));
         columns += n + 1;
     }
+    t->numbers_used = (uint32_t)t->columns_count;
     return t;
 }
 

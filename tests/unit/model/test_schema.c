@@ -189,11 +189,109 @@ START_TEST(system_tables_are_there_and_cannot_be_changed)
 }
 END_TEST
 
+/* place (x int, "It's y" frozen<list<text>>) */
+static struct bytes type_change(enum change_kind kind)
+{
+    const struct type *text = type_native(TYPE_TEXT);
+    struct type list = { .kind = TYPE_LIST, .is_frozen = true, .parts_count = 1, .parts = &text };
+    static const char *fields[] = { "x", "It's y" };
+    const struct type *parts[] = { type_native(TYPE_INT), &list };
+    struct type place = { .kind = TYPE_UDT,
+                          .keyspace = "ks",
+                          .name = "place",
+                          .parts_count = 2,
+                          .parts = parts,
+                          .fields = fields };
+    return encoded(&(struct schema_change){ kind, .type = &place });
+}
+
+static struct bytes alter_table(void)
+{
+    struct dropped_column dropped[] = { { "a", type_native(TYPE_INT), COLUMN_STATIC, 17, -5 },
+                                        { "b", type_native(TYPE_TEXT), COLUMN_REGULAR, 9, 77 } };
+    struct table *table = sample_table(1, 0, NULL, 0);
+    table->numbers_used = 18;
+    table->dropped_count = 2, table->dropped = dropped;
+    struct schema_change change = { CHANGE_ALTER_TABLE, .table = table, .base = 300 };
+    struct bytes bytes = encoded(&change);
+    table_unref(&table);
+    return bytes;
+}
+
+START_TEST(what_a_table_was_altered_by_survives_its_bytes)
+{
+    struct schema_change decoded;
+    ck_assert_int_eq(change_decode(alter_table(), &arena, &decoded), OK);
+    ck_assert_int_eq(decoded.kind, CHANGE_ALTER_TABLE);
+    ck_assert_uint_eq(decoded.base, 300);
+    ck_assert_uint_eq(decoded.table->numbers_used, 18);
+    ck_assert_uint_eq(decoded.table->dropped_count, 2);
+    const struct dropped_column *dropped = decoded.table->dropped;
+    ck_assert_str_eq(dropped[0].name, "a");
+    ck_assert(dropped[0].kind == COLUMN_STATIC && dropped[0].number == 17);
+    ck_assert(dropped[0].dropped_at == -5 && dropped[0].type == type_native(TYPE_INT));
+    ck_assert_str_eq(dropped[1].name, "b");
+    ck_assert_int_eq(change_decode(type_change(CHANGE_ALTER_TYPE), &arena, &decoded), OK);
+    ck_assert_str_eq(decoded.type->name, "place");
+    ck_assert_str_eq(decoded.type->fields[1], "It's y");
+    ck_assert(decoded.type->parts[1]->kind == TYPE_LIST && decoded.type->parts[1]->is_frozen);
+}
+END_TEST
+
+/* A table as the first version wrote it: k text, v int, WITH comment = 'c'. */
+START_TEST(a_change_of_the_first_version_is_read)
+{
+    struct schema_change decoded;
+    struct buf out = buf_in(&arena);
+    struct uuid id = uuid_named(bytes_text("t"));
+    buf_put(&out, "\x01\x03\x02ks\x01t", 7);
+    buf_put(&out, id.b, sizeof id.b);
+    buf_put(&out, "\x02\x01k\x04text\x00\x00\x00\x00", 12);
+    buf_put(&out, "\x01v\x03int\x03\x01\x00\x00", 10);
+    buf_put(&out,
+            "\x01\x07"
+            "comment\x00\x01"
+            "c",
+            12);
+    ck_assert_int_eq(change_decode(buf_bytes(&out), &arena, &decoded), OK);
+    ck_assert_uint_eq(decoded.table->columns_count, 2);
+    ck_assert_uint_eq(decoded.table->numbers_used, 2);
+    ck_assert_ptr_eq(decoded.table->columns[1].type, type_native(TYPE_INT));
+    ck_assert_str_eq(decoded.table->params->comment, "c");
+    ck_assert_uint_eq(decoded.table->dropped_count, 0);
+    out.data[1] = CHANGE_CREATE_TYPE; /* there were no types then */
+    ck_assert_int_eq(change_decode(buf_bytes(&out), &arena, &decoded), ERR_CORRUPT);
+    out.data[0] = 3;
+    ck_assert_int_eq(change_decode(buf_bytes(&out), &arena, &decoded), ERR_CORRUPT);
+}
+END_TEST
+
+START_TEST(options_that_are_wrong_do_not_cost_the_table)
+{
+    struct option options[] = { { "comment", "kept", 0, NULL },
+                                { "gc_grace_seconds", "-1", 0, NULL } };
+    struct table *table = sample_table(1, 0, NULL, 0);
+    table->options_count = 2, table->options = options;
+    struct bytes create = encoded(&(struct schema_change){ CHANGE_CREATE_TABLE, .table = table });
+    table_unref(&table);
+    ck_assert_int_eq(apply(create_keyspace("ks")), OK);
+    ck_assert_int_eq(apply(create), OK);
+    const struct table *made = catalog_table(&catalog, "ks", "t");
+    ck_assert_str_eq(made->params->comment, "kept");
+    ck_assert_int_eq(made->params->gc_grace_seconds, 864000);
+}
+END_TEST
+
 START_TEST(a_change_cut_or_flipped_is_corrupt_or_another_change)
 {
-    struct bytes changes[] = { create_keyspace("ks"), drop_keyspace("ks"),
+    struct bytes changes[] = { create_keyspace("ks"),
+                               drop_keyspace("ks"),
                                table_change(CHANGE_CREATE_TABLE, "ks", "t"),
-                               table_change(CHANGE_DROP_TABLE, "ks", "t") };
+                               table_change(CHANGE_DROP_TABLE, "ks", "t"),
+                               alter_table(),
+                               type_change(CHANGE_CREATE_TYPE),
+                               type_change(CHANGE_ALTER_TYPE),
+                               type_change(CHANGE_DROP_TYPE) };
     struct schema_change decoded;
     for (size_t i = 0; i < array_count(changes); i++)
         for (size_t at = 0; at < changes[i].size; at++) {
@@ -245,6 +343,9 @@ int main(void)
     tcase_add_test(tcase, a_table_outlives_its_drop_for_who_holds_it);
     tcase_add_test(tcase, the_same_changes_give_the_same_version_and_others_another);
     tcase_add_test(tcase, system_tables_are_there_and_cannot_be_changed);
+    tcase_add_test(tcase, what_a_table_was_altered_by_survives_its_bytes);
+    tcase_add_test(tcase, a_change_of_the_first_version_is_read);
+    tcase_add_test(tcase, options_that_are_wrong_do_not_cost_the_table);
     tcase_add_test(tcase, a_change_cut_or_flipped_is_corrupt_or_another_change);
     tcase_add_test(tcase, flipped_changes_leave_a_catalog_that_works);
     suite_add_tcase(suite, tcase);

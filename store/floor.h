@@ -11,6 +11,14 @@
 #include "base/buf.h"
 #include "io/journal.h"
 
+/* Which of two places in one folder comes first: negative, 0, positive. */
+static inline int log_order(struct journal_position a, struct journal_position b)
+{
+    if (a.segment != b.segment)
+        return a.segment < b.segment ? -1 : 1;
+    return (a.offset > b.offset) - (a.offset < b.offset);
+}
+
 struct floor_place {
     uint64_t folder; /* of the commit log: a shard's */
     struct journal_position upto;

@@ -40,6 +40,16 @@ struct store_options {
     void *context;
 };
 
+/* What a crash left in the folders of tables is finished or taken away, once for a node and before
+ * any shard opens its store.  ERR_CORRUPT, ERR_IO, ...: the report says what and where. */
+struct store_recovered {
+    uint64_t swaps_finished, swaps_void; /* changes of file sets: done now; never happened */
+    uint64_t temporaries;                /* files that belonged to nothing */
+    uint64_t unknown_folders;            /* of tables that the catalog does not know */
+};
+void store_recover(struct io *, struct io_req *, struct op *, const char *data_folder,
+                   const struct catalog *, struct store_recovered *out, struct report *failed);
+
 /* Finishes what a crash left of swaps, opens the files with tokens of ours, replays every shard
  * folder under commitlog_folder (what this shard owns and no file holds), then opens this shard's
  * log.  *out is set with OK.  `*failed` (may be NULL) says what and where otherwise.  The texts in

@@ -14,6 +14,7 @@
  */
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
+#include "base/buf.h"
 #include "io/io.h"
 
 #define TEMPORARY ".tmp"

@@ -1,35 +1,36 @@
-/* journal_append.c - what a caller of an open journal meets: append, state, close.
+/* journal_append.c - what a caller of an open journal meets: append, end, state, close.
  *
  *     append ──> filling ──> full, full ... ──> the writer takes one batch after the other
  *
  * An append copies the record behind the others of the batch that is filling and links its request
  * into the batch; that is all, and the two or three batches in rotation keep their memory, so that
  * a warm append allocates nothing.
+ *
+ * A batch has its place from the beginning: behind the batch before it, or in the next segment if
+ * its first record does not fit.  So the place of a record is known, and its checksum computed,
+ * while it is copied.  Places are never given twice: what was refused leaves a gap.
  */
 // SPDX-License-Identifier: Apache-2.0
+#include "base/hash.h"
 #include "base/mem.h"
 #include "io/journal_impl.h"
 
 enum { BATCH_BYTES_MAX = 1024 * 1024, SPARE_BATCHES_MAX = 3 };
-static const uint64_t FULL_NS = 1000000000; /* how long a refusal for space is believed */
+static const uint64_t FULL_NS = 1000000000; /* how long a refusal is believed */
 
 /* ---- batches ---- */
 
-struct batch *journal_batch_new(struct journal *j)
+static struct batch *batch_new(struct journal *j)
 {
-    struct batch *b = NULL;
     if (list_empty(&j->spare)) {
-        b = mem_zalloc(sizeof *b);
+        struct batch *b = mem_zalloc(sizeof *b);
         list_init(&b->link);
         list_init(&b->waiting);
-    } else {
-        b = owner_of(j->spare.next, struct batch, link);
-        list_remove(&b->link);
-        j->spare_count--;
+        return b;
     }
-    buf_clear(&b->bytes);
-    buf_take(&b->bytes, JOURNAL_MARK_BYTES);
-    b->records = 0;
+    struct batch *b = owner_of(j->spare.next, struct batch, link);
+    list_remove(&b->link);
+    j->spare_count--;
     return b;
 }
 
@@ -50,26 +51,72 @@ static void batch_recycle(struct journal *j, struct batch *b)
     j->spare_count++;
 }
 
-static size_t batch_bytes_max(const struct journal *j)
+static uint64_t room_at(const struct journal *j, struct journal_position at)
 {
-    return (size_t)u64_min(BATCH_BYTES_MAX, j->options.segment_bytes / 2);
+    ensure(at.offset <= j->options.segment_bytes);
+    return j->options.segment_bytes - at.offset;
+}
+
+struct batch *journal_batch_begin(struct journal *j, uint64_t body_bytes)
+{
+    struct batch *b = batch_new(j);
+    ensure(!j->filling);
+    if (journal_run_bytes(body_bytes) > room_at(j, j->plan))
+        j->plan = (struct journal_position){ j->plan.segment + 1, JOURNAL_BLOCK_BYTES };
+    b->at = j->plan;
+    b->salt = (uint32_t)hash_of(j->salt_seed, bytes_of(&b->at.segment, sizeof b->at.segment));
+    buf_clear(&b->bytes);
+    buf_take(&b->bytes, JOURNAL_MARK_BYTES);
+    b->records = 0;
+    return b;
+}
+
+void journal_batch_end(struct journal *j, const struct batch *b)
+{
+    j->plan.offset = b->at.offset + journal_run_bytes(b->bytes.size - JOURNAL_MARK_BYTES);
+}
+
+bool journal_batch_waits(const struct journal *j) { return j->filling || !list_empty(&j->full); }
+
+struct batch *journal_batch_take(struct journal *j)
+{
+    struct batch *b = j->filling;
+    if (!list_empty(&j->full)) {
+        b = owner_of(j->full.next, struct batch, link);
+        list_remove(&b->link);
+    } else if (b) {
+        journal_batch_end(j, b);
+        j->filling = NULL;
+    }
+    return b;
 }
 
 static bool batch_has_room(const struct journal *j, const struct batch *b, size_t more)
 {
-    if (b->records == 0)
-        return true;
-    if (j->options.mode == JOURNAL_BATCH)
+    size_t max = (size_t)u64_min(BATCH_BYTES_MAX, j->options.segment_bytes / 2);
+    if (j->options.mode == JOURNAL_BATCH || b->bytes.size + more > max)
         return false;
-    return b->bytes.size + more <= batch_bytes_max(j);
+    return journal_run_bytes(b->bytes.size - JOURNAL_MARK_BYTES + more) <= room_at(j, b->at);
 }
 
-void journal_complete(struct journal *j, struct list *waiting, enum err err)
+/* The batch that takes so many bytes more. */
+static struct batch *batch_for(struct journal *j, size_t more)
+{
+    if (j->filling && !batch_has_room(j, j->filling, more)) {
+        journal_batch_end(j, j->filling);
+        list_add(&j->full, &j->filling->link);
+        j->filling = NULL;
+    }
+    if (!j->filling)
+        j->filling = journal_batch_begin(j, more);
+    return j->filling;
+}
+
+void journal_complete(struct list *waiting, enum err err)
 {
     while (!list_empty(waiting)) {
         struct io_req *req = owner_of(waiting->next, struct io_req, link);
         list_remove(&req->link);
-        req->size = (size_t)j->end.segment;
         io_req_end(req, err);
     }
 }
@@ -78,7 +125,7 @@ void journal_writing_done(struct journal *j, enum err err)
 {
     struct batch *b = j->writing;
     j->writing = NULL;
-    journal_complete(j, &b->waiting, err);
+    journal_complete(&b->waiting, err);
     batch_recycle(j, b);
 }
 
@@ -88,6 +135,11 @@ static void writer_wake(struct journal *j)
 {
     if (j->is_idle)
         op_wake(&j->writer);
+}
+
+static struct journal_position batch_end(const struct batch *b)
+{
+    return (struct journal_position){ b->at.segment, b->at.offset + b->bytes.size };
 }
 
 void journal_append(struct journal *j, struct io_req *req, struct op *op, struct bytes record)
@@ -100,34 +152,42 @@ void journal_append(struct journal *j, struct io_req *req, struct op *op, struct
         list_add(&j->refused, &req->link);
         return;
     }
-    if (j->filling && !batch_has_room(j, j->filling, JOURNAL_HEAD_BYTES + record.size)) {
-        list_add(&j->full, &j->filling->link);
-        j->filling = NULL;
-    }
-    if (!j->filling)
-        j->filling = journal_batch_new(j);
-    struct batch *b = j->filling;
-    uint8_t *at = buf_take(&b->bytes, JOURNAL_HEAD_BYTES + record.size);
-    put_be32(at, (uint32_t)record.size); /* its checksum comes when its place is known */
-    memcpy(at + JOURNAL_HEAD_BYTES, record.data, record.size);
+    struct batch *b = batch_for(j, JOURNAL_HEAD_BYTES + record.size);
+    struct journal_position at = batch_end(b);
+    journal_record_put(&b->bytes, record, at, b->salt, j->options.is_compressed);
     b->records++;
+    req->size = (size_t)at.segment;
+    req->key = at.offset;
     list_add(&b->waiting, &req->link);
     j->counts.appends++;
     j->counts.bytes += record.size;
 }
 
-/* Lately, for want of space. */
+struct journal_position journal_end(const struct journal *j)
+{
+    return j->filling ? batch_end(j->filling) : j->plan;
+}
+
+/* Lately, and for the time being. */
 bool journal_was_refused(const struct journal *j)
 {
     return j->full_ns && io_now(j->io) - j->full_ns < FULL_NS;
+}
+
+bool journal_segment_failed(const struct segment *s)
+{
+    return s->failed_ns && io_now(s->journal->io) - s->failed_ns < FULL_NS;
 }
 
 enum err journal_state(const struct journal *j)
 {
     if (j->broken || j->full_ns == 0)
         return j->broken;
-    return journal_was_refused(j) || !journal_may_grow(j) ? ERR_NO_SPACE : OK;
+    bool is_at_limit = j->full_err == ERR_NO_SPACE && !journal_may_grow(j);
+    return journal_was_refused(j) || is_at_limit ? j->full_err : OK;
 }
+
+void journal_poke(struct journal *j) { j->full_ns = j->next.failed_ns = 0; }
 
 const struct journal_counts *journal_counts(const struct journal *j) { return &j->counts; }
 
@@ -144,9 +204,7 @@ void journal_close(struct journal **journal, struct io_req *req, struct op *op)
 
 void journal_free(struct journal *j)
 {
-    ensure(!j->writing && list_empty(&j->full) && list_empty(&j->refused));
+    ensure(!j->writing && !j->filling && list_empty(&j->full) && list_empty(&j->refused));
     list_each(l, &j->spare) batch_free(owner_of(l, struct batch, link));
-    if (j->filling)
-        batch_free(j->filling);
     mem_free(j);
 }

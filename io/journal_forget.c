@@ -1,16 +1,18 @@
-/* journal_forget.c - removes segments that nobody needs any more, oldest first.
+/* journal_forget.c - gives up segments that nobody needs any more, oldest first: keeps some as
+ * spares, to be used again, and removes the others.
  *
- *     size ──> remove ──> sync the folder ──> the next one ... ──> ended
+ *     size ──> remove, or rename to a spare ──> sync the folder ──> the next one ... ──> ended
  *
- * Each removal is made durable before the next one begins, so that the segments of a folder are
- * always without a gap: a reader takes a gap for a hole.  One op serves all that ask meanwhile.
+ * Each is made durable before the next one begins, so that what is left of a folder is always its
+ * end: a reader takes a segment that is missing between others for a hole.  A spare is used only
+ * after that too.  One op serves all that ask meanwhile.
  *
- * A removal that fails ends the request with the error; the journal itself goes on.
+ * What fails ends the request with the error; the journal itself goes on.
  */
 // SPDX-License-Identifier: Apache-2.0
 #include "io/journal_impl.h"
 
-enum { SIZE, SIZED, REMOVED, SETTLED };
+enum { SIZE, SIZED, GONE, SETTLED };
 
 static struct journal *journal_of(struct op *op) { return owner_of(op, struct journal, forgetter); }
 
@@ -56,21 +58,27 @@ static struct op_next forget_sized(struct op *op)
     }
     if (j->forget_req.err != OK)
         return forget_failed(op);
-    io_remove(j->io, &j->forget_req, op, j->forget_path);
-    return op_wait(REMOVED);
+    j->forget_is_kept = j->counts.spares < j->options.spares_max &&
+                        j->forget_stat.size_bytes == j->options.segment_bytes;
+    if (j->forget_is_kept) {
+        journal_spare_path(j->spare_path, j->folder, j->lowest);
+        io_rename(j->io, &j->forget_req, op, j->forget_path, j->spare_path);
+    } else {
+        io_remove(j->io, &j->forget_req, op, j->forget_path);
+    }
+    return op_wait(GONE);
 }
 
-static struct op_next forget_removed(struct op *op)
+static struct op_next forget_gone(struct op *op)
 {
     struct journal *j = journal_of(op);
     if (j->forget_req.busy)
-        return op_wait(REMOVED);
+        return op_wait(GONE);
     if (j->forget_req.err != OK)
         return forget_failed(op);
-    j->full_ns = 0;
     j->counts.segments--;
-    j->counts.disk_bytes -= j->forget_stat.size_bytes;
-    j->lowest++;
+    if (!j->forget_is_kept)
+        j->counts.disk_bytes -= j->forget_stat.size_bytes;
     io_sync_dir(j->io, &j->forget_req, op, j->folder);
     return op_wait(SETTLED);
 }
@@ -80,13 +88,19 @@ static struct op_next forget_settled(struct op *op)
     struct journal *j = journal_of(op);
     if (j->forget_req.busy)
         return op_wait(SETTLED);
-    return j->forget_req.err == OK ? op_goto(SIZE) : forget_failed(op);
+    uint64_t forgotten = j->lowest++;
+    if (j->forget_req.err != OK)
+        return forget_failed(op);
+    if (j->forget_is_kept)
+        j->spares[j->counts.spares++] = forgotten;
+    journal_poke(j);
+    return op_goto(SIZE);
 }
 
 static const struct op_state states[] = {
     [SIZE] = { "forget size", forget_size, TO(SIZED) },
-    [SIZED] = { "forget sized", forget_sized, TO(SIZE) | TO(REMOVED) },
-    [REMOVED] = { "forget removed", forget_removed, TO(SETTLED) },
+    [SIZED] = { "forget sized", forget_sized, TO(SIZE) | TO(GONE) },
+    [GONE] = { "forget gone", forget_gone, TO(SETTLED) },
     [SETTLED] = { "forget settled", forget_settled, TO(SIZE) },
 };
 

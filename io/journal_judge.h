@@ -5,16 +5,22 @@
 #pragma once
 #include "io/journal_format.h"
 
+enum { JUDGE_RANGES_MAX = 64 };
+
+/* A zeroed one, with `lowest` set, has seen nothing. */
 struct journal_judge {
-    bool has_bad, has_end;
-    struct journal_position bad; /* the first place that did not verify */
-    struct journal_position end; /* where zeros began in the segment that was read last */
+    uint64_t lowest;                               /* segment that is there */
+    struct journal_position behind;                /* the last thing that verified */
+    struct journal_range ranges[JUDGE_RANGES_MAX]; /* did not verify, are not proven; ascending */
+    size_t count;
 };
 
-/* Something that did not verify. */
-void journal_judge_bad(struct journal_judge *, struct journal_position);
-/* A block of zeros. */
-void journal_judge_zeros(struct journal_judge *, struct journal_position);
-/* A mark that verifies; a mark at offset 0 is a segment's head.  ERR_CORRUPT: it proves that there
- * is a hole, at judge->bad. */
-enum err journal_judge_mark(struct journal_judge *, const struct journal_mark *);
+/* Bytes of a run that did not verify. */
+void journal_judge_bad(struct journal_judge *, struct journal_range);
+/* A mark that verifies: notes what is missing before it.  Then journal_judge_hole takes out, one
+ * after the other, the ranges that the mark proves to be holes; false when there is none left.
+ * Then journal_judge_go goes on behind its run. */
+void journal_judge_mark(struct journal_judge *, const struct journal_mark *);
+bool journal_judge_hole(struct journal_judge *, const struct journal_mark *,
+                        struct journal_range *out);
+void journal_judge_go(struct journal_judge *, const struct journal_mark *);

@@ -3,9 +3,10 @@
  *     look ──> make ──> settle ──> list ──> size ──> first ──> ended
  *      │         folders  their names    old      a new
  *      └── up to one     durable         segments segment
- *          that exists
+ *          that exists                   and spares
  *
- * Old segments are counted and left alone.  The folder's name is made durable at every opening:
+ * Old segments are counted and left alone; spares are adopted as far as they are wanted and of the
+ * right size, the others removed.  The folder's name is made durable at every opening:
  * the one that created it may have died before it could.
  *
  * The op belongs to who opens; the journal and its writer outlive it.
@@ -26,13 +27,15 @@ struct opening {
     struct io_names names;
     size_t at;
     uint64_t highest;
+    uint64_t number;                /* of the file that is looked at */
+    bool is_spare;                  /* it is one */
     char above[JOURNAL_PATH_BYTES]; /* the folder, or one above it */
     unsigned levels;                /* how many names are to be made durable */
     char path[JOURNAL_PATH_BYTES];
     bool is_started;
 };
 
-enum { LOOK, LOOKED, MAKE, SETTLE, SETTLED, LISTED, SIZED, FIRST };
+enum { LOOK, LOOKED, MAKE, SETTLE, SETTLED, LISTED, SIZED, DROPPED, FIRST };
 
 static struct opening *opening_of(struct op *op) { return owner_of(op, struct opening, op); }
 
@@ -111,21 +114,32 @@ static struct op_next opening_settled(struct op *op)
     return op_goto(SETTLE);
 }
 
-/* The next name that is a segment: asks for its size; after the last one makes a new segment. */
+/* Whether the name is one of ours: the path and what it is. */
+static bool take_name(struct opening *o, const char *name)
+{
+    const struct journal *j = o->journal;
+    o->is_spare = journal_spare_parse(name, &o->number);
+    if (o->is_spare)
+        journal_spare_path(o->path, j->folder, o->number);
+    else if (journal_name_parse(name, &o->number))
+        journal_path(o->path, j->folder, o->number);
+    else
+        return false;
+    return true;
+}
+
+/* Asks for the size of the next segment or spare; after the last one makes a new segment. */
 static struct op_next next_size(struct opening *o)
 {
     struct journal *j = o->journal;
-    uint64_t id = 0;
-    while (o->at < o->names.count && !journal_name_parse(o->names.names[o->at], &id))
+    while (o->at < o->names.count && !take_name(o, o->names.names[o->at]))
         o->at++;
     if (o->at < o->names.count) {
-        o->highest = u64_max(o->highest, id);
-        j->lowest = j->lowest ? u64_min(j->lowest, id) : id;
-        journal_path(o->path, j->folder, id);
         io_stat(j->io, &o->req, &o->op, o->path, &o->stat);
         return op_wait(SIZED);
     }
-    journal_segment_make(&j->next, &o->op, j, o->highest + 1);
+    uint64_t id = u64_max(o->highest + 1, j->options.segment_min);
+    journal_segment_make(&j->next, &o->op, j, id);
     return op_wait(FIRST);
 }
 
@@ -137,15 +151,44 @@ static struct op_next opening_listed(struct op *op)
     return o->req.err == OK ? next_size(o) : op_end(op, o->req.err);
 }
 
+static void segment_seen(struct opening *o)
+{
+    struct journal *j = o->journal;
+    o->highest = u64_max(o->highest, o->number);
+    j->lowest = j->lowest ? u64_min(j->lowest, o->number) : o->number;
+    j->counts.segments++;
+}
+
 static struct op_next opening_sized(struct op *op)
 {
     struct opening *o = opening_of(op);
+    struct journal *j = o->journal;
     if (o->req.busy)
         return op_wait(SIZED);
     if (o->req.err != OK)
         return op_end(op, o->req.err);
-    o->journal->counts.segments++;
-    o->journal->counts.disk_bytes += o->stat.size_bytes;
+    bool is_wanted =
+        j->counts.spares < j->options.spares_max && o->stat.size_bytes == j->options.segment_bytes;
+    if (o->is_spare && !is_wanted) {
+        io_remove(j->io, &o->req, op, o->path);
+        return op_wait(DROPPED);
+    }
+    if (o->is_spare)
+        j->spares[j->counts.spares++] = o->number;
+    else
+        segment_seen(o);
+    j->counts.disk_bytes += o->stat.size_bytes;
+    o->at++;
+    return next_size(o);
+}
+
+static struct op_next opening_dropped(struct op *op)
+{
+    struct opening *o = opening_of(op);
+    if (o->req.busy)
+        return op_wait(DROPPED);
+    if (o->req.err != OK)
+        return op_end(op, o->req.err);
     o->at++;
     return next_size(o);
 }
@@ -172,7 +215,8 @@ static const struct op_state states[] = {
     [SETTLE] = { "journal settle", opening_settle, TO(SETTLED) | TO(LISTED) },
     [SETTLED] = { "journal settled", opening_settled, TO(SETTLE) },
     [LISTED] = { "journal listed", opening_listed, TO(SIZED) | TO(FIRST) },
-    [SIZED] = { "journal sized", opening_sized, TO(FIRST) },
+    [SIZED] = { "journal sized", opening_sized, TO(DROPPED) | TO(FIRST) },
+    [DROPPED] = { "journal dropped", opening_dropped, TO(SIZED) | TO(FIRST) },
     [FIRST] = { "journal first", opening_first, 0 },
 };
 
@@ -199,9 +243,10 @@ void journal_open(struct io *io, struct io_req *req, struct op *op,
     ensure(bytes % JOURNAL_BLOCK_BYTES == 0 && bytes >= (uint64_t)64 * 1024);
     ensure(bytes <= (uint64_t)1 << 31); /* a run is sized by 32 bits */
     ensure(strlen(options->folder) < JOURNAL_PATH_BYTES - 32);
+    ensure(options->spares_max <= JOURNAL_SPARES_MAX);
     memcpy(j->folder, options->folder, strlen(options->folder) + 1);
-    memcpy(o->above, j->folder, sizeof o->above);
     j->io = io;
+    j->salt_seed = io_random(io);
     j->options = *options;
     j->options.folder = j->folder;
     list_init(&j->full);

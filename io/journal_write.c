@@ -2,11 +2,13 @@
  *
  *     journal_append ──> filling ──> full ... ──> writing ──> file ──> sync ──> appends complete
  *
- *              ┌────────────────── nothing to do: wait ──┐
- *              v                                         │
- *            idle ──> head ──> run ──> sync ──> done ────┘
- *              │      (of a fresh segment)       ^
- *              ├──> rotate ──────────────────────┘ moves to the segment that was made ahead
+ *              ┌────────────────────── nothing to do: wait ──┐
+ *              v                                             │
+ *            idle ──> head ──> gap ──> run ──> sync ──> done ┘
+ *              │      (of a    (what was        ^
+ *              │       fresh    refused)        │
+ *              │       segment)                 │
+ *              ├──> rotate ─────────────────────┘ moves to the segment that was made ahead
  *              └──> quiet ──> closed ──> removed ──> ended       journal_close
  *
  * All appends that arrive while one sync runs share the next run.
@@ -18,71 +20,72 @@
  *   3. `proven` never runs ahead of a sync that has returned.
  *   4. A failed write or sync breaks the journal: nothing is written any more, and every append,
  *      waiting or later, fails with that cause.
- *   5. A run lies in one segment; a batch that does not fit moves to the next one as a whole.
+ *   5. But a write, or a new segment, for which there was no space (or no file handle): all that
+ *      waits is refused, and the journal goes on behind it.  What such a write has left is covered
+ *      by a gap before the next run.
+ *   6. A run lies in one segment, at the place that its batch had from the beginning.
  *
  * A clean close ends with a run without records, so that all records before it are proven.
  */
 // SPDX-License-Identifier: Apache-2.0
 #include "io/journal_impl.h"
 
-enum { IDLE, ROTATE, MADE, HEAD, RUN, SYNC, QUIET, CLOSED, UNUSED, REMOVED };
+enum { IDLE, ROTATE, MADE, HEAD, GAP, RUN, SYNC, QUIET, CLOSED, UNUSED, REMOVED };
 
 static struct journal *journal_of(struct op *op) { return owner_of(op, struct journal, writer); }
 
-static void journal_break(struct journal *j, enum err cause)
+/* ---- what cannot be written ---- */
+
+static void complete_all(struct journal *j, enum err err)
+{
+    while (j->writing || (j->writing = journal_batch_take(j)))
+        journal_writing_done(j, err);
+}
+
+/* Every append that waits is refused for the time being; the journal is not broken by that. */
+static struct op_next refuse_all(struct journal *j, enum err err)
+{
+    j->full_ns = io_now(j->io) + (io_now(j->io) == 0);
+    j->full_err = err;
+    complete_all(j, err);
+    return op_goto(IDLE);
+}
+
+static struct op_next journal_break(struct journal *j, enum err cause)
 {
     ensure(cause != OK);
     if (!j->broken)
         j->broken = cause;
     if (j->writing)
         journal_writing_done(j, j->broken);
+    return op_goto(IDLE);
 }
 
-static struct batch *batch_take(struct journal *j)
+static struct op_next write_failed(struct journal *j, enum err err)
 {
-    struct batch *b = j->filling;
-    if (!list_empty(&j->full)) {
-        b = owner_of(j->full.next, struct batch, link);
-        list_remove(&b->link);
-        return b;
-    }
-    if (b && b->records > 0)
-        j->filling = NULL;
-    return b && b->records > 0 ? b : NULL;
+    return err == ERR_NO_SPACE ? refuse_all(j, err) : journal_break(j, err);
 }
 
-/* Nothing can be written any more: everything that waits is told why. */
-static void fail_all(struct journal *j)
+/* ---- what is written ---- */
+
+static struct journal_mark mark_of(const struct journal *j)
 {
-    journal_complete(j, &j->refused, j->broken);
-    while (j->writing || (j->writing = batch_take(j)))
-        journal_writing_done(j, j->broken);
+    return (struct journal_mark){ .at = j->end,
+                                  .first = j->first,
+                                  .proven = j->proven,
+                                  .flags = j->is_reused ? JOURNAL_REUSED : 0,
+                                  .salt = j->writing->salt };
 }
 
-/* The records learn their place, and the run gets its mark. */
+/* The run gets its mark, and zeros behind it. */
 static void batch_seal(struct journal *j, struct batch *b)
 {
-    size_t body = b->bytes.size - JOURNAL_MARK_BYTES;
-    for (size_t at = JOURNAL_MARK_BYTES; at < b->bytes.size;) {
-        uint8_t *head = b->bytes.data + at;
-        struct bytes record = bytes_of(head + JOURNAL_HEAD_BYTES, get_be32(head));
-        struct journal_position place = { j->end.segment, j->end.offset + at };
-        journal_head_put(head, record, place);
-        at += JOURNAL_HEAD_BYTES + record.size;
-    }
-    struct journal_mark mark = { .at = j->end,
-                                 .body_bytes = (uint32_t)body,
-                                 .records = b->records,
-                                 .first = j->first,
-                                 .proven = j->proven };
+    struct journal_mark mark = mark_of(j);
+    mark.body_bytes = (uint32_t)(b->bytes.size - JOURNAL_MARK_BYTES);
+    mark.records = b->records;
     journal_mark_put(b->bytes.data, &mark);
-    size_t pad = (size_t)journal_run_bytes(body) - b->bytes.size;
+    size_t pad = (size_t)journal_run_bytes(mark.body_bytes) - b->bytes.size;
     memset(buf_take(&b->bytes, pad), 0, pad);
-}
-
-static uint64_t room_left(const struct journal *j)
-{
-    return j->file ? j->options.segment_bytes - u64_max(j->end.offset, JOURNAL_BLOCK_BYTES) : 0;
 }
 
 static struct op_next start_sync(struct journal *j)
@@ -93,88 +96,112 @@ static struct op_next start_sync(struct journal *j)
     return op_wait(SYNC);
 }
 
-static struct op_next start_run(struct journal *j)
+/* A block with a mark alone: a head, or the gap up to an offset. */
+static struct op_next start_block(struct journal *j, uint64_t upto, uint8_t next)
+{
+    struct journal_mark mark = mark_of(j);
+    if (next == GAP)
+        mark.body_bytes = (uint32_t)(upto - j->end.offset - JOURNAL_MARK_BYTES);
+    journal_mark_put(j->block, &mark);
+    io_write(j->io, &j->req, &j->writer, j->file, j->block, sizeof j->block, j->end.offset);
+    return op_wait(next);
+}
+
+static struct op_next start_writing(struct journal *j)
 {
     struct batch *b = j->writing;
+    if (!j->file || b->at.segment != j->end.segment)
+        return op_goto(ROTATE);
+    if (j->end.offset == 0)
+        return start_block(j, 0, HEAD);
+    if (j->end.offset < b->at.offset)
+        return start_block(j, b->at.offset, GAP);
+    ensure(j->end.offset == b->at.offset);
     batch_seal(j, b);
     io_write(j->io, &j->req, &j->writer, j->file, b->bytes.data, b->bytes.size, j->end.offset);
     return op_wait(RUN);
 }
 
-static struct op_next start_writing(struct journal *j)
+/* ---- when ---- */
+
+/* Whether it is that late; else sees to it that the writer looks again when it is. */
+static bool is_due(struct journal *j, uint64_t due_ns)
 {
-    uint64_t need = journal_run_bytes(j->writing->bytes.size - JOURNAL_MARK_BYTES);
-    if (need > room_left(j))
-        return op_goto(ROTATE);
-    if (j->end.offset > 0)
-        return start_run(j);
-    struct journal_mark mark = { .at = j->end, .first = j->first, .proven = j->proven };
-    journal_mark_put(j->head, &mark);
-    io_write(j->io, &j->req, &j->writer, j->file, j->head, sizeof j->head, 0);
-    return op_wait(HEAD);
+    uint64_t now = io_now(j->io);
+    if (now >= due_ns)
+        return true;
+    if (!j->tick.busy)
+        io_sleep(j->io, &j->tick, &j->writer, due_ns - now);
+    return false;
 }
 
-/* PERIODIC: whether a sync is due; else sees to it that the writer looks again when it is. */
+/* PERIODIC. */
 static bool sync_is_due(struct journal *j)
 {
     if (!j->is_unsynced)
         return false;
-    uint64_t due = j->synced_ns + j->options.period_ns, now = io_now(j->io);
-    if (j->is_closing || now >= due)
-        return true;
-    if (!j->tick.busy)
-        io_sleep(j->io, &j->tick, &j->writer, due - now);
-    return false;
+    return j->is_closing || is_due(j, j->synced_ns + j->options.period_ns);
+}
+
+static bool run_is_due(struct journal *j)
+{
+    if (!journal_batch_waits(j))
+        return false;
+    bool is_urgent = j->options.mode != JOURNAL_GROUP || j->is_closing || !list_empty(&j->full);
+    return is_urgent || j->synced_ns == 0 || is_due(j, j->synced_ns + j->options.window_ns);
 }
 
 /* The run without records that proves all before it; once, and only where there is something. */
 static bool wants_proof(struct journal *j)
 {
-    bool is_wanted =
-        !j->is_proof && j->end.offset > JOURNAL_BLOCK_BYTES && room_left(j) >= JOURNAL_BLOCK_BYTES;
+    bool is_wanted = !j->is_proof && j->end.offset > JOURNAL_BLOCK_BYTES &&
+                     j->plan.segment == j->end.segment &&
+                     j->options.segment_bytes - j->plan.offset >= JOURNAL_BLOCK_BYTES;
     j->is_proof = true;
     return is_wanted;
 }
 
+static void start_proof(struct journal *j)
+{
+    j->writing = journal_batch_begin(j, 0);
+    journal_batch_end(j, j->writing);
+}
+
 static void make_next(struct journal *j)
 {
-    bool is_due = room_left(j) < j->options.segment_bytes / 2 && !j->is_closing;
+    bool is_half_full = j->end.offset > j->options.segment_bytes / 2;
     bool is_there = j->next.busy || j->next.file;
-    if (is_due && !is_there && !journal_was_refused(j) && journal_may_grow(j))
+    if (is_half_full && !j->is_closing && !is_there && !journal_segment_failed(&j->next) &&
+        journal_may_grow(j))
         journal_segment_make(&j->next, &j->writer, j, j->end.segment + 1);
+}
+
+static struct op_next writer_rest(struct journal *j)
+{
+    j->is_idle = true;
+    return op_wait(IDLE);
 }
 
 static struct op_next writer_idle(struct op *op)
 {
     struct journal *j = journal_of(op);
     j->is_idle = false;
-    if (j->broken) {
-        fail_all(j);
-        if (j->is_closing)
-            return op_goto(QUIET);
-        j->is_idle = true;
-        return op_wait(IDLE);
+    if (j->broken) { /* nothing can be written any more: everything that waits is told why */
+        journal_complete(&j->refused, j->broken);
+        complete_all(j, j->broken);
+        return j->is_closing ? op_goto(QUIET) : writer_rest(j);
     }
-    if (!j->writing)
-        j->writing = batch_take(j);
     if (sync_is_due(j))
         return start_sync(j);
+    if (journal_was_refused(j))
+        complete_all(j, j->full_err);
+    if (!j->writing && run_is_due(j))
+        j->writing = journal_batch_take(j);
     if (!j->writing && j->is_closing && wants_proof(j))
-        j->writing = journal_batch_new(j);
+        start_proof(j);
     if (j->writing)
         return start_writing(j);
-    if (j->is_closing)
-        return op_goto(QUIET);
-    j->is_idle = true;
-    return op_wait(IDLE);
-}
-
-/* Every append of the batch is refused for want of space; the journal is not broken by that. */
-static struct op_next refuse_writing(struct journal *j)
-{
-    j->full_ns = io_now(j->io) + (io_now(j->io) == 0);
-    journal_writing_done(j, ERR_NO_SPACE);
-    return op_goto(IDLE);
+    return j->is_closing ? op_goto(QUIET) : writer_rest(j);
 }
 
 /* On to the next segment, which may have to be made first.  The former one is synced before. */
@@ -187,15 +214,16 @@ static struct op_next writer_rotate(struct op *op)
         return op_wait(ROTATE);
     if (!j->next.file) {
         if (!journal_may_grow(j))
-            return refuse_writing(j);
-        journal_segment_make(&j->next, op, j, j->end.segment + 1);
+            return refuse_all(j, ERR_NO_SPACE);
+        journal_segment_make(&j->next, op, j, j->writing->at.segment);
         return op_wait(MADE);
     }
     j->former = j->file;
     j->file = j->next.file;
+    j->is_reused = j->next.is_reused;
     j->next.file = NULL;
     j->end = (struct journal_position){ j->next.id, 0 };
-    j->full_ns = 0;
+    ensure(j->end.segment <= j->writing->at.segment);
     if (j->former)
         io_close(j->io, &j->former_req, op, &j->former);
     return start_writing(j);
@@ -206,12 +234,10 @@ static struct op_next writer_made(struct op *op)
     struct journal *j = journal_of(op);
     if (j->next.busy)
         return op_wait(MADE);
-    if (j->next.err == OK)
+    enum err err = j->next.err;
+    if (err == OK)
         return op_goto(ROTATE);
-    if (j->next.err == ERR_NO_SPACE)
-        return refuse_writing(j);
-    journal_break(j, j->next.err);
-    return op_goto(IDLE);
+    return err == ERR_FILES_LIMIT ? refuse_all(j, err) : write_failed(j, err);
 }
 
 static struct op_next writer_head(struct op *op)
@@ -219,12 +245,21 @@ static struct op_next writer_head(struct op *op)
     struct journal *j = journal_of(op);
     if (j->req.busy)
         return op_wait(HEAD);
-    if (j->req.err != OK) {
-        journal_break(j, j->req.err);
-        return op_goto(IDLE);
-    }
+    if (j->req.err != OK)
+        return write_failed(j, j->req.err);
     j->end.offset = JOURNAL_BLOCK_BYTES;
-    return start_run(j);
+    return start_writing(j);
+}
+
+static struct op_next writer_gap(struct op *op)
+{
+    struct journal *j = journal_of(op);
+    if (j->req.busy)
+        return op_wait(GAP);
+    if (j->req.err != OK)
+        return write_failed(j, j->req.err);
+    j->end.offset = j->writing->at.offset;
+    return start_writing(j);
 }
 
 static struct op_next writer_run(struct op *op)
@@ -232,11 +267,11 @@ static struct op_next writer_run(struct op *op)
     struct journal *j = journal_of(op);
     if (j->req.busy)
         return op_wait(RUN);
-    if (j->req.err != OK) {
-        journal_break(j, j->req.err);
-        return op_goto(IDLE);
-    }
+    if (j->req.err != OK)
+        return write_failed(j, j->req.err);
+    j->full_ns = 0;
     j->end.offset += j->writing->bytes.size;
+    j->counts.stored_bytes += j->writing->bytes.size;
     make_next(j);
     if (j->options.mode != JOURNAL_PERIODIC)
         return start_sync(j);
@@ -250,10 +285,8 @@ static struct op_next writer_sync(struct op *op)
     struct journal *j = journal_of(op);
     if (j->req.busy)
         return op_wait(SYNC);
-    if (j->req.err != OK) {
-        journal_break(j, j->req.err);
-        return op_goto(IDLE);
-    }
+    if (j->req.err != OK)
+        return journal_break(j, j->req.err);
     j->is_unsynced = false;
     j->proven = j->end;
     if (j->writing && j->options.mode != JOURNAL_PERIODIC)
@@ -278,7 +311,8 @@ static struct op_next writer_quiet(struct op *op)
     return op_wait(CLOSED);
 }
 
-/* A segment that was made and not used goes, so that openings do not pile them up. */
+/* A segment that was made and not used goes, so that openings do not pile them up; but not the only
+ * one: the next opening would begin with numbers that were given before. */
 static struct op_next writer_closed(struct op *op)
 {
     struct journal *j = journal_of(op);
@@ -295,6 +329,8 @@ static struct op_next writer_unused(struct op *op)
     struct journal *j = journal_of(op);
     if (j->req.busy)
         return op_wait(UNUSED);
+    if (j->counts.segments == 1)
+        return op_end(op, OK);
     io_remove(j->io, &j->req, op, j->next.path);
     return op_wait(REMOVED);
 }
@@ -307,10 +343,11 @@ static struct op_next writer_removed(struct op *op)
 
 static const struct op_state states[] = {
     [IDLE] = { "journal idle", writer_idle,
-               TO(ROTATE) | TO(HEAD) | TO(RUN) | TO(SYNC) | TO(QUIET) },
+               TO(ROTATE) | TO(HEAD) | TO(GAP) | TO(RUN) | TO(SYNC) | TO(QUIET) },
     [ROTATE] = { "journal rotate", writer_rotate, TO(IDLE) | TO(MADE) | TO(HEAD) | TO(SYNC) },
     [MADE] = { "journal made", writer_made, TO(ROTATE) | TO(IDLE) },
-    [HEAD] = { "journal head", writer_head, TO(RUN) | TO(IDLE) },
+    [HEAD] = { "journal head", writer_head, TO(GAP) | TO(RUN) | TO(IDLE) },
+    [GAP] = { "journal gap", writer_gap, TO(RUN) | TO(IDLE) },
     [RUN] = { "journal run", writer_run, TO(SYNC) | TO(IDLE) },
     [SYNC] = { "journal sync", writer_sync, TO(IDLE) },
     [QUIET] = { "journal quiet", writer_quiet, TO(CLOSED) },
@@ -332,5 +369,6 @@ static void writer_release(struct op *op)
 void journal_writer_start(struct journal *j)
 {
     j->end.segment = j->first;
+    j->plan = (struct journal_position){ j->first, JOURNAL_BLOCK_BYTES };
     op_start(&j->writer, io_ops(j->io), NULL, states, writer_release);
 }

@@ -21,8 +21,13 @@ def crc32c(data):
     return crc ^ 0xFFFFFFFF
 
 
-def checksum(segment, at, record):
-    return crc32c(struct.pack(">QQI", segment, at, len(record)) + record)
+def checksum(segment, at, salt, record):
+    return crc32c(struct.pack(">QQII", segment, at, len(record), salt) + record)
+
+
+def salt_of(data):
+    """All marks of a segment have the same salt."""
+    return struct.unpack(">I", data[60:64])[0]
 
 
 def records(path):
@@ -34,7 +39,7 @@ def records(path):
         while where < end:
             size, crc = struct.unpack(">II", data[where : where + HEAD])
             record = data[where + HEAD : where + HEAD + size]
-            assert crc == checksum(segment, where, record)
+            assert crc == checksum(segment, where, salt_of(data), record)
             found.append((where + HEAD, record))
             where += HEAD + size
             count -= 1
@@ -49,7 +54,6 @@ def rewrite(path, change):
     for at, record in records(path):
         new = change(record)
         assert len(new) == len(record)
-        data[at - 4 : at + len(record)] = (
-            struct.pack(">I", checksum(int(path.stem), at - HEAD, new)) + new
-        )
+        crc = checksum(int(path.stem), at - HEAD, salt_of(data), new)
+        data[at - 4 : at + len(record)] = struct.pack(">I", crc) + new
     path.write_bytes(data)

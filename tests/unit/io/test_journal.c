@@ -369,7 +369,7 @@ START_TEST(a_log_of_a_newer_version_is_refused)
     struct seen seen = { 0 };
     uint8_t mark[JOURNAL_MARK_BYTES];
     memcpy(mark, sim_file(b->sim, 0, "/data/log/1.log").data, sizeof mark);
-    put_be32(mark + 56, JOURNAL_VERSION + 1);
+    put_be16(mark + 56, JOURNAL_VERSION + 1);
     put_be32(mark + 4, crc32c_of(0, bytes_of(mark + 8, sizeof mark - 8)));
     sim_file_set(b->sim, 0, "/data/log/1.log", 0, bytes_of(mark, sizeof mark));
     ck_assert_int_eq(bench_read(b, &seen), ERR_NEWER);

@@ -92,8 +92,8 @@ static void run_row(struct read_sink *sink, const struct row *row, bool is_live)
 {
     struct cql_run *run = owner_of(sink, struct cql_run, sink);
     struct cql_select_bound *b = run->bound;
-    if (!is_live || !b->page.partition_left)
-        return;
+    if (!is_live || !b->page.partition_left || row_is_static(row))
+        return; /* no column that can be selected is static */
     if (b->page.partition_left != UINT64_MAX)
         b->page.partition_left--;
     b->eval.row = row;
@@ -246,9 +246,10 @@ enum err cql_run_begin(struct cql_run *run, const struct cql_plan *plan,
                        const struct cql_answer *answer, struct report *report)
 {
     ensure(plan->kind == CQL_SELECT);
-    *run = (struct cql_run){
-        .sink = { run_partition, run_row }, .plan = plan, .arena = answer->arena, .out = answer->out
-    };
+    *run = (struct cql_run){ .sink = { run_partition, run_row, read_ignore_range },
+                             .plan = plan,
+                             .arena = answer->arena,
+                             .out = answer->out };
     run->bound = arena_new(run->arena, struct cql_select_bound);
     run->bound->select = plan->select;
     run->bound->key = buf_in(run->arena);

@@ -1,7 +1,7 @@
 /* answer.c - an encoded answer, read step by step (result.c has the format).
  *
  * Whoever merges relies on order, so it is checked here: partitions ascend by token and key, rows
- * follow the read's order, and nothing lies outside of what was asked.
+ * follow the read's order, and no partition lies outside of what was asked.
  */
 // SPDX-License-Identifier: Apache-2.0
 #include "model/answer.h"
@@ -28,12 +28,19 @@ static bool at_row(const struct answer *a)
     return cursor_left(&a->body) && !(*a->body.at & ANSWER_PARTITION);
 }
 
+static bool at_static_row(const struct answer *a)
+{
+    return at_row(a) && *a->body.at & ROW_IS_STATIC;
+}
+
 enum err answer_next_row(struct answer *a)
 {
     struct bytes before = a->has_row ? a->row.key : (struct bytes){ 0 };
     a->has_row = at_row(a);
     if (!a->has_row)
         return OK;
+    if (at_static_row(a))
+        return ERR_CORRUPT;
     /* The key before lies in the buffer that the next one would overwrite: take turns. */
     struct buf spare = a->space.key;
     a->space.key = a->spare_key;
@@ -47,15 +54,62 @@ enum err answer_next_row(struct answer *a)
     return (a->read->is_reversed ? c > 0 : c < 0) ? OK : ERR_CORRUPT;
 }
 
+/* ---- ranges ---- */
+
+/* Reads how far away the next range's partition is. */
+static enum err ranges_peek(struct answer *a)
+{
+    if (a->ranges_left == 0)
+        return cursor_left(&a->ranges) ? ERR_CORRUPT : OK;
+    a->ranges_before = cursor_vint(&a->ranges);
+    return a->ranges.bad ? ERR_CORRUPT : OK;
+}
+
+enum err answer_next_range(struct answer *a, struct range_tombstone *out, bool *is_there)
+{
+    *is_there = a->ranges_left && a->ranges_before == 0;
+    if (!*is_there)
+        return OK;
+    range_decode(&a->ranges, a->table, a->space.arena, out);
+    a->ranges_left--;
+    return a->ranges.bad ? ERR_CORRUPT : ranges_peek(a);
+}
+
+/* The walk enters a further partition: the ranges of the one before are behind it. */
+static enum err ranges_enter(struct answer *a)
+{
+    struct range_tombstone passed;
+    enum err err = OK;
+    for (bool is_there = true; is_there && err == OK;)
+        err = answer_next_range(a, &passed, &is_there);
+    if (a->ranges_left)
+        a->ranges_before--;
+    return err;
+}
+
+/* ---- partitions ---- */
+
+/* The static row, if there is one, in memory of its own. */
+static enum err take_static(struct answer *a)
+{
+    struct row_space space = { .arena = a->space.arena };
+    a->has_static = at_static_row(a);
+    if (a->has_static)
+        row_decode(&a->body, a->table, &space, &a->static_row);
+    return a->body.bad ? ERR_CORRUPT : OK;
+}
+
 enum err answer_next_partition(struct answer *a)
 {
     struct bytes key_before = a->key;
     int64_t token_before = a->token;
     ensure(!at_row(a));
     a->has_row = false;
+    if (key_before.size && ranges_enter(a) != OK)
+        return ERR_CORRUPT;
     if (cursor_left(&a->body) == 0) {
         a->key = (struct bytes){ 0 };
-        return OK;
+        return a->ranges_left ? ERR_CORRUPT : OK;
     }
     uint8_t mark = cursor_u8(&a->body);
     a->key = cursor_sized(&a->body);
@@ -70,7 +124,7 @@ enum err answer_next_partition(struct answer *a)
     if (!is_asked_for(a->read, a->key, a->token) ||
         (key_before.size && compare_place(token_before, key_before, a->token, a->key) >= 0))
         return ERR_CORRUPT;
-    return answer_next_row(a);
+    return take_static(a) == OK ? answer_next_row(a) : ERR_CORRUPT;
 }
 
 enum err answer_open(struct answer *a, const struct table *table, const struct read *read,
@@ -86,7 +140,9 @@ enum err answer_open(struct answer *a, const struct table *table, const struct r
     a->is_partial = has_more != 0;
     if (a->is_partial)
         a->last = position_decode(&c);
-    if (c.bad || cursor_left(&c) || has_more > 1)
+    a->ranges_left = cursor_vint(&c);
+    a->ranges = c;
+    if (c.bad || has_more > 1 || ranges_peek(a) != OK)
         return ERR_CORRUPT;
     if (a->is_partial && read->from.is_set && /* else whoever continues would never end */
         position_compare(&a->last, &read->from, read->is_reversed) <= 0)

@@ -14,17 +14,21 @@ enum { ANSWER_SIZE_BYTES = 4, ANSWER_PARTITION = 0x80, ANSWER_PARTITION_DELETED 
 struct answer {
     const struct table *table;
     const struct read *read;
-    struct cursor body;
+    struct cursor body, ranges;
     bool is_partial;      /* has_more */
     struct position last; /* where its coverage ends; of partial ones */
     /* The partition that it stands in; key empty: at the end. */
     struct bytes key;
     int64_t token;
     struct deletion deletion;
+    bool has_static; /* in the arena */
+    struct row static_row;
     bool has_row; /* `row` is the next row of this partition */
     struct row row;
     struct row_space space;
-    struct buf spare_key; /* keys of this row and the one before take turns */
+    struct buf spare_key;   /* keys of this row and the one before take turns */
+    uint64_t ranges_left;   /* that have not been taken */
+    uint64_t ranges_before; /* partitions to enter before the next one's */
 };
 
 /* Stands in the first partition, at its first row.  ERR_CORRUPT. */
@@ -34,7 +38,10 @@ static inline bool answer_at_end(const struct answer *a) { return a->key.size ==
 /* The next row of the partition: has_row false when there is none.  ERR_CORRUPT also when rows do
  * not ascend (descend, reversed). */
 enum err answer_next_row(struct answer *);
-/* The next partition and its first row; the rows before it must have been taken. */
+/* The next range of the partition, in the arena, or OK and false: there is none.  Those of a
+ * partition that is left are passed over.  ERR_CORRUPT. */
+enum err answer_next_range(struct answer *, struct range_tombstone *out, bool *is_there);
+/* The next partition, its static row and its first row; the rows before it must have been taken. */
 enum err answer_next_partition(struct answer *);
 /* By token, then key; both must stand in a partition. */
 int answer_compare_partition(const struct answer *, const struct answer *);

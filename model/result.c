@@ -1,10 +1,13 @@
 /* result.c - an answer as bytes, written while rows come.
  *
- *     be32 size of the body | body | has_more | [last]
+ *     be32 size of the body | body | has_more | [last] | vint ranges | ranges
  *     body: a mix of   0x80 (0x81 with a deletion), sized key, [deletion]     a partition
  *                      a row of row_codec.h (its flags are below 0x80)        of that partition
+ *     range: vint partitions between its own and that of the range before (at first the first
+ *            partition), then as row_codec.h has it
  *
- * What an answer says of itself stands behind the rows, since only then it is known.
+ * What an answer says of itself stands behind the rows, since only then it is known.  Ranges stand
+ * apart from rows, so that who merges knows all of a partition's before its first row.
  */
 // SPDX-License-Identifier: Apache-2.0
 #include "model/answer.h"
@@ -36,11 +39,23 @@ static void writer_row(struct read_sink *sink, const struct row *row, bool is_li
     writer->rows += is_live;
 }
 
+static void writer_range(struct read_sink *sink, const struct range_tombstone *range)
+{
+    struct result_writer *writer = writer_of(sink);
+    ensure(writer->partitions > 0);
+    uint32_t partition = writer->partitions - 1;
+    buf_put_vint(&writer->ranges, partition - writer->ranges_partition);
+    range_encode(range, &writer->ranges);
+    writer->ranges_partition = partition;
+    writer->ranges_count++;
+}
+
 void result_begin(struct result_writer *writer, const struct read *read, struct buf *out)
 {
-    *writer = (struct result_writer){ .sink = { writer_partition, writer_row },
+    *writer = (struct result_writer){ .sink = { writer_partition, writer_row, writer_range },
                                       .out = out,
                                       .read = read,
+                                      .ranges = buf_in(out->arena),
                                       .rows_at = out->size + ANSWER_SIZE_BYTES };
     buf_put_be32(out, 0);
 }
@@ -54,6 +69,10 @@ void result_end(struct result_writer *writer, const struct read_outcome *outcome
     ensure_after(outcome->has_more, outcome->last.is_set);
     if (outcome->has_more)
         position_encode(&outcome->last, writer->out);
+    buf_put_vint(writer->out, writer->ranges_count);
+    buf_put_bytes(writer->out, buf_bytes(&writer->ranges));
+    if (!writer->ranges.arena)
+        buf_deinit(&writer->ranges);
 }
 
 size_t answer_partition_bytes(struct bytes key, struct deletion deletion)

@@ -45,6 +45,19 @@ static struct partition *batch_partition(struct batch *b, const struct cql_mutat
     return p;
 }
 
+static void batch_join_ranges(struct batch *b, struct mutation *all, const struct mutation *one)
+{
+    size_t count = all->ranges_count + one->ranges_count;
+    if (!one->ranges_count)
+        return;
+    struct range_tombstone *wider = arena_array(b->arena, struct range_tombstone, count);
+    if (all->ranges_count)
+        memcpy(wider, all->ranges, all->ranges_count * sizeof *wider);
+    memcpy(wider + all->ranges_count, one->ranges, one->ranges_count * sizeof *wider);
+    all->ranges = wider;
+    all->ranges_count = count;
+}
+
 /* Adds one mutation to what the batch does to its partition. */
 static enum err batch_join(struct batch *b, const struct cql_mutation *m)
 {
@@ -65,6 +78,7 @@ static enum err batch_join(struct batch *b, const struct cql_mutation *m)
     if (one.rows_count)
         memcpy(all->rows + all->rows_count, one.rows, one.rows_count * sizeof *one.rows);
     all->rows_count = count;
+    batch_join_ranges(b, all, &one);
     all->epoch = one.epoch;
     all->deletion = deletion_newer(all->deletion, one.deletion);
     return OK;

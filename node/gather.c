@@ -73,8 +73,7 @@ static void part_read(struct shard *s, struct part *p, struct arena *arena)
     }
     result_begin(&writer, p->gather->read, &p->answer);
     p->err = store_read(s->store, p->gather->read, arena, &writer.sink, &outcome);
-    if (p->err == OK)
-        result_end(&writer, &outcome);
+    result_end(&writer, &outcome);
 }
 
 static void part_there(struct io *io, struct io_mail *mail)
@@ -136,9 +135,9 @@ static enum err gather_answer(struct gather *g)
     result_begin(&writer, g->read, &out);
     struct result_answers parts = { .answers = answers, .count = g->parts_count };
     enum err err = result_merge(table, g->read, &parts, g->arena, &writer.sink, &outcome);
+    result_end(&writer, &outcome);
     if (err != OK)
         return err;
-    result_end(&writer, &outcome);
     *g->answer = buf_bytes(&out);
     return OK;
 }

@@ -1,20 +1,23 @@
 /* memtable.c - partitions and rows in memory, merged as they come.
  *
  *     partitions (btree) ──> partition ──> only row
- *                                    └──> rows (btree) ──> piece, piece, ...
+ *                                    ├──> rows (btree) ──> piece, piece, ...
+ *                                    └──> more: static row, ranges
  *
  * Most partitions of a table without clustering columns have one row, so the first row needs no
  * tree; the second one makes it.
  *
  * Invariants
- *   1. Every row has been shadowed by its own deletion and by its partition's: a read shows it as
- *      it stands.
- *   2. A partition has a deletion or at least one row.
+ *   1. Every row has been shadowed by its own deletion, by its partition's and by the ranges over
+ *      it: a read shows it as it stands.
+ *   2. A partition has a deletion, a range or at least one row.
  *   3. A row has something: liveness, deletion or a cell.
  *   4. Keys of the trees lie in the partition and in the piece that the tree leads to.
+ *   5. No range is covered by its partition's deletion.
  *
- * A deletion of a partition walks its rows at once: what it covers is given back to the slab then,
- * and no read ever pays for it.  Tombstones stay: nothing here knows gc_grace.
+ * A deletion of a partition, or a range, walks the rows under it at once: what it covers is given
+ * back to the slab then, and no read ever pays for it.  Tombstones stay: nothing here knows
+ * gc_grace.
  */
 // SPDX-License-Identifier: Apache-2.0
 #include "store/memtable.h"
@@ -23,7 +26,7 @@ enum { SCRATCH_BYTES_MAX = 64 * 1024, TREE_ENTRY_BYTES = 64 };
 
 void memtable_init(struct memtable *m, const struct uuid *table)
 {
-    *m = (struct memtable){ .table = *table };
+    *m = (struct memtable){ .table = *table, .minima = { INT64_MAX, UINT32_MAX, UINT32_MAX } };
     slab_init(&m->slab);
     btree_init(&m->partitions, &m->slab);
 }
@@ -51,16 +54,41 @@ struct bytes partition_key(const struct partition *p)
     return bytes_of(p->place + 8, p->place_size - 8);
 }
 
-bool partition_is_empty(const struct partition *p) { return !p->only && !p->rows; }
+bool partition_has_rows(const struct partition *p) { return p->only || p->rows; }
+
+const struct row *partition_static_row(const struct partition *p)
+{
+    return p->more && p->more->static_row ? &p->more->static_row->row : NULL;
+}
+
+const struct ranges *partition_ranges(const struct partition *p)
+{
+    return p->more && !ranges_are_none(&p->more->ranges) ? &p->more->ranges : NULL;
+}
 
 struct partition *memtable_partition(const struct memtable *m, struct bytes place)
 {
     return btree_get(&m->partitions, place);
 }
 
+static size_t partition_bytes(size_t place_size)
+{
+    return offsetof(struct partition, place) + place_size;
+}
+
+static struct partition_more *partition_more(struct memtable *m, struct partition *p)
+{
+    if (p->more)
+        return p->more;
+    p->more = slab_alloc(&m->slab, sizeof *p->more);
+    p->more->static_row = NULL;
+    ranges_init(&p->more->ranges, &m->slab);
+    return p->more;
+}
+
 static struct partition *partition_add(struct memtable *m, struct bytes place)
 {
-    struct partition *p = slab_alloc(&m->slab, sizeof *p + place.size);
+    struct partition *p = slab_alloc(&m->slab, partition_bytes(place.size));
     *p = (struct partition){ .deletion = deletion_none(), .place_size = (uint32_t)place.size };
     memcpy(p->place, place.data, place.size);
     bool is_new;
@@ -71,17 +99,13 @@ static struct partition *partition_add(struct memtable *m, struct bytes place)
 
 /* ---- rows ---- */
 
-static bool row_has_nothing(const struct row *row)
+static struct piece *partition_row(const struct partition *p, const struct row *row)
 {
-    return row->cells_count == 0 && row->liveness.timestamp == TIMESTAMP_NONE &&
-           deletion_is_none(row->deletion);
-}
-
-static struct piece *partition_row(const struct partition *p, struct bytes key)
-{
+    if (row_is_static(row))
+        return p->more ? p->more->static_row : NULL;
     if (p->rows)
-        return btree_get(p->rows, key);
-    return p->only && bytes_equal(p->only->row.key, key) ? p->only : NULL;
+        return btree_get(p->rows, row->key);
+    return p->only && bytes_equal(p->only->row.key, row->key) ? p->only : NULL;
 }
 
 static void tree_add(struct btree *tree, struct piece *piece)
@@ -94,7 +118,11 @@ static void tree_add(struct btree *tree, struct piece *piece)
 
 static void partition_add_row(struct memtable *m, struct partition *p, struct piece *piece)
 {
-    if (partition_is_empty(p)) {
+    if (row_is_static(&piece->row)) {
+        partition_more(m, p)->static_row = piece;
+        return;
+    }
+    if (!partition_has_rows(p)) {
         p->only = piece;
         return;
     }
@@ -111,7 +139,9 @@ static void partition_replace_row(struct memtable *m, struct partition *p, struc
                                   struct piece *piece)
 {
     ensure(bytes_equal(old->row.key, piece->row.key));
-    if (p->rows) {
+    if (row_is_static(&old->row)) {
+        p->more->static_row = piece;
+    } else if (p->rows) {
         bool is_new;
         *btree_slot(p->rows, old->row.key, &is_new) = piece;
         ensure(!is_new);
@@ -125,7 +155,9 @@ static void partition_replace_row(struct memtable *m, struct partition *p, struc
 
 static void partition_remove_row(struct memtable *m, struct partition *p, struct piece *old)
 {
-    if (p->rows) {
+    if (row_is_static(&old->row)) {
+        p->more->static_row = NULL;
+    } else if (p->rows) {
         const struct piece *removed = btree_remove(p->rows, old->row.key);
         ensure(removed == old);
         if (p->rows->count == 0) {
@@ -144,7 +176,7 @@ static void partition_remove_row(struct memtable *m, struct partition *p, struct
 static void partition_put_row(struct memtable *m, struct partition *p, struct piece *old,
                               const struct row *row)
 {
-    if (row_has_nothing(row)) {
+    if (!row_has_anything(row)) {
         if (old)
             partition_remove_row(m, p, old);
     } else if (old) {
@@ -154,69 +186,147 @@ static void partition_put_row(struct memtable *m, struct partition *p, struct pi
     }
 }
 
-static void partition_merge_row(struct memtable *m, struct partition *p, const struct row *row,
-                                struct arena *scratch)
+/* What covers a row of this key, but for its own deletion. */
+static struct deletion partition_shadow(const struct partition *p, const struct row *row)
 {
-    struct piece *old = partition_row(p, row->key);
-    if (scratch->used_bytes > SCRATCH_BYTES_MAX)
-        arena_reset(scratch);
+    if (!p->more || row_is_static(row))
+        return p->deletion;
+    return deletion_newer(p->deletion, ranges_covering(&p->more->ranges, row->key));
+}
+
+/* One mutation on its way into its partition. */
+struct applying {
+    struct memtable *memtable;
+    const struct table *table;
+    struct partition *partition;
+    struct arena *scratch;
+};
+
+static void apply_row(const struct applying *a, const struct row *row)
+{
+    struct memtable *m = a->memtable;
+    struct partition *p = a->partition;
+    struct piece *old = partition_row(p, row);
+    struct deletion shadow = partition_shadow(p, row);
+    if (a->scratch->used_bytes > SCRATCH_BYTES_MAX)
+        arena_reset(a->scratch);
     if (old) {
-        partition_put_row(m, p, old, row_merge(scratch, &old->row, row, p->deletion));
+        partition_put_row(m, p, old, row_merge(a->scratch, a->table, &old->row, row, shadow));
         return;
     }
     struct row fresh = *row; /* row_shadow works in place: on a copy */
-    fresh.cells = arena_array(scratch, struct cell, row->cells_count);
+    fresh.cells = arena_array(a->scratch, struct cell, row->cells_count);
     if (row->cells_count)
         memcpy(fresh.cells, row->cells, row->cells_count * sizeof *fresh.cells);
-    if (row_shadow(&fresh, p->deletion))
+    if (row_shadow(&fresh, shadow))
         partition_put_row(m, p, NULL, &fresh);
 }
 
 /* Shadows one row; whether the tree has changed. */
-static bool partition_shadow_row(struct memtable *m, struct partition *p, struct piece *piece)
+static bool partition_shadow_row(struct memtable *m, struct partition *p, struct piece *piece,
+                                 struct deletion shadow)
 {
     struct row row = piece->row;
     size_t cells = row.cells_count;
     int64_t alive = row.liveness.timestamp, dead = row.deletion.timestamp;
-    if (row_shadow(&row, p->deletion) && row.cells_count == cells &&
-        row.liveness.timestamp == alive && row.deletion.timestamp == dead)
+    if (row_shadow(&row, shadow) && row.cells_count == cells && row.liveness.timestamp == alive &&
+        row.deletion.timestamp == dead)
         return false;
     partition_put_row(m, p, piece, &row);
     return true;
 }
 
-static void partition_delete(struct memtable *m, struct partition *p, struct deletion deletion)
+/* Shadows the rows between two bounds; low empty: all, high empty: to the last. */
+static void partition_shadow_rows(struct memtable *m, struct partition *p,
+                                  const struct range_tombstone *range)
 {
-    p->deletion = deletion_newer(p->deletion, deletion);
+    struct bytes low = range->low, high = range->high;
     if (p->only) {
-        partition_shadow_row(m, p, p->only);
+        struct bytes key = p->only->row.key;
+        if (bytes_compare(key, low) > 0 && (!high.size || bytes_compare(key, high) < 0))
+            partition_shadow_row(m, p, p->only, range->deletion);
         return;
     }
-    struct btree_place at = p->rows ? btree_first(p->rows) : (struct btree_place){ 0 };
-    while (btree_valid(at)) {
+    struct btree_place at = p->rows ? btree_at_or_after(p->rows, low) : (struct btree_place){ 0 };
+    while (btree_valid(at) && (!high.size || bytes_compare(btree_key(at), high) < 0)) {
         struct piece *piece = btree_value(at);
         btree_forward(&at);
         struct bytes next = btree_valid(at) ? btree_key(at) : (struct bytes){ 0 };
-        if (partition_shadow_row(m, p, piece))
+        if (partition_shadow_row(m, p, piece, range->deletion))
             at = next.data ? btree_at_or_after(p->rows, next) : (struct btree_place){ 0 };
     }
 }
 
-/* ---- mutations ---- */
-
-static bool mutation_says_something(const struct mutation *mutation)
+static void apply_deletion(const struct applying *a, struct deletion deletion)
 {
-    if (!deletion_is_none(mutation->deletion))
-        return true;
-    for (size_t i = 0; i < mutation->rows_count; i++)
-        if (!row_has_nothing(&mutation->rows[i]))
-            return true;
-    return false;
+    struct partition *p = a->partition;
+    p->deletion = deletion_newer(p->deletion, deletion);
+    struct range_tombstone all = { .deletion = p->deletion };
+    partition_shadow_rows(a->memtable, p, &all);
+    if (!p->more)
+        return;
+    ranges_shadow(&p->more->ranges, p->deletion);
+    if (p->more->static_row)
+        partition_shadow_row(a->memtable, p, p->more->static_row, p->deletion);
 }
 
-void memtable_apply(struct memtable *m, const struct mutation *mutation, struct arena *scratch)
+static void apply_range(const struct applying *a, const struct range_tombstone *range)
 {
-    if (!mutation_says_something(mutation))
+    struct partition *p = a->partition;
+    if (deletion_compare(range->deletion, p->deletion) <= 0)
+        return;
+    ranges_add(&partition_more(a->memtable, p)->ranges, range);
+    partition_shadow_rows(a->memtable, p, range);
+}
+
+/* ---- minima ---- */
+
+static void minima_add(struct minima *minima, int64_t timestamp, uint32_t seconds, uint32_t ttl)
+{
+    if (timestamp < minima->timestamp)
+        minima->timestamp = timestamp;
+    if (seconds < minima->deletion_seconds)
+        minima->deletion_seconds = seconds;
+    if (ttl < minima->ttl)
+        minima->ttl = ttl;
+}
+
+static void minima_add_deletion(struct minima *minima, struct deletion deletion)
+{
+    if (!deletion_is_none(deletion))
+        minima_add(minima, deletion.timestamp, deletion.seconds, UINT32_MAX);
+}
+
+static void minima_add_row(struct minima *minima, const struct row *row)
+{
+    const struct liveness *alive = &row->liveness;
+    if (alive->timestamp != TIMESTAMP_NONE && alive->ttl)
+        minima_add(minima, alive->timestamp, alive->expires, alive->ttl);
+    else if (alive->timestamp != TIMESTAMP_NONE)
+        minima_add(minima, alive->timestamp, UINT32_MAX, UINT32_MAX);
+    minima_add_deletion(minima, row->deletion);
+    for (size_t i = 0; i < row->cells_count; i++) {
+        const struct cell *cell = &row->cells[i];
+        minima_add(minima, cell->timestamp, cell->kind == CELL_LIVE ? UINT32_MAX : cell->seconds,
+                   cell->kind == CELL_EXPIRING ? cell->ttl : UINT32_MAX);
+    }
+}
+
+static void minima_add_mutation(struct minima *minima, const struct mutation *mutation)
+{
+    minima_add_deletion(minima, mutation->deletion);
+    for (size_t i = 0; i < mutation->ranges_count; i++)
+        minima_add_deletion(minima, mutation->ranges[i].deletion);
+    for (size_t i = 0; i < mutation->rows_count; i++)
+        minima_add_row(minima, &mutation->rows[i]);
+}
+
+/* ---- mutations ---- */
+
+void memtable_apply(struct memtable *m, const struct table *table, const struct mutation *mutation,
+                    struct arena *scratch)
+{
+    if (!mutation_has_anything(mutation))
         return;
     arena_reset(scratch);
     struct buf place = buf_in(scratch);
@@ -224,21 +334,29 @@ void memtable_apply(struct memtable *m, const struct mutation *mutation, struct 
     struct partition *p = memtable_partition(m, buf_bytes(&place));
     if (!p)
         p = partition_add(m, buf_bytes(&place));
+    struct applying a = { m, table, p, scratch };
+    minima_add_mutation(&m->minima, mutation);
     if (!deletion_is_none(mutation->deletion))
-        partition_delete(m, p, mutation->deletion);
+        apply_deletion(&a, mutation->deletion);
+    for (size_t i = 0; i < mutation->ranges_count; i++)
+        apply_range(&a, &mutation->ranges[i]);
     for (size_t i = 0; i < mutation->rows_count; i++)
-        partition_merge_row(m, p, &mutation->rows[i], scratch);
-    ensure(!deletion_is_none(p->deletion) || !partition_is_empty(p));
+        apply_row(&a, &mutation->rows[i]);
+    ensure(!deletion_is_none(p->deletion) || partition_has_rows(p) || p->more);
 }
 
 size_t memtable_need_bytes(const struct mutation *mutation)
 {
-    size_t place = sizeof(struct partition) + 8 + mutation->key.size;
-    size_t need =
-        slab_piece_bytes(place) + TREE_ENTRY_BYTES + slab_piece_bytes(sizeof(struct btree));
-    for (size_t i = 0; i < mutation->rows_count; i++)
+    size_t need = slab_piece_bytes(partition_bytes(8 + mutation->key.size)) + TREE_ENTRY_BYTES +
+                  slab_piece_bytes(sizeof(struct btree));
+    bool needs_more = mutation->ranges_count > 0;
+    for (size_t i = 0; i < mutation->ranges_count; i++)
+        need += ranges_need_bytes(&mutation->ranges[i]) + RANGES_ENTRIES_MAX * TREE_ENTRY_BYTES;
+    for (size_t i = 0; i < mutation->rows_count; i++) {
         need += slab_piece_bytes(piece_size_bytes(&mutation->rows[i])) + TREE_ENTRY_BYTES;
-    return need;
+        needs_more |= row_is_static(&mutation->rows[i]);
+    }
+    return needs_more ? need + slab_piece_bytes(sizeof(struct partition_more)) : need;
 }
 
 /* ---- walking ---- */

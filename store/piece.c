@@ -11,7 +11,7 @@ size_t piece_size_bytes(const struct row *row)
     size_t size = sizeof(struct piece) + row->cells_count * sizeof(struct cell);
     size += row->key.size + row->clustering.size;
     for (size_t i = 0; i < row->cells_count; i++)
-        size += row->cells[i].value.size;
+        size += row->cells[i].path.size + row->cells[i].value.size;
     return size;
 }
 
@@ -37,6 +37,7 @@ struct piece *piece_new(struct slab *slab, const struct row *row)
     piece->row.clustering = pack(&at, row->clustering);
     for (size_t i = 0; i < row->cells_count; i++) {
         cells[i] = row->cells[i];
+        cells[i].path = pack(&at, row->cells[i].path);
         cells[i].value = pack(&at, row->cells[i].value);
     }
     ensure(at == (uint8_t *)piece + size);

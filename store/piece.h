@@ -1,6 +1,6 @@
 /* piece.h - one row of a memtable, in one piece of slab memory.
  *
- *     | piece | cells ... | key | clustering | values ... |
+ *     | piece | cells ... | key | clustering | paths and values ... |
  *
  * Everything that the row points to lies in the same piece, so a read hands out the row as it is
  * and an update replaces the piece as a whole.  Private to store/.

@@ -1,21 +1,24 @@
 /* read.c - reads, answered at once from the memtable.
  *
- *     partitions of the range, by token ──> slices, in order ──> rows ──> limits ──> sink
+ *     partitions of the range, by token ──> slices, in order ──> rows, ranges ──> limits ──> sink
  *
  * Rows are handed out as they stand in the memtable, without a copy; only when the values of some
  * columns are to be left out, the cells are copied into one array that the read reuses for each
  * row.
  *
  * A limit is looked at when there is something more to give, so `has_more` is never said after the
- * very last row.  The continuation is behind the last row that was given, or behind the last
- * partition that was finished.  A read that meets nothing but partitions without matching rows ends
- * after VISITS_MAX of them, for the sake of the others on this shard, and is continued likewise.
+ * very last row.  The continuation is behind the last row that was given, behind a range that ended
+ * before the next row, or behind the last partition that was finished.  A range comes before the
+ * next row if it begins before it; only bytes limit ranges, since nobody counts them as rows.  A
+ * read that meets nothing but partitions without matching rows ends after VISITS_MAX of them, for
+ * the sake of the others on this shard, and is continued likewise.
  */
 // SPDX-License-Identifier: Apache-2.0
 #include "store/inside.h"
 
 enum { VISITS_MAX = 16 * 1024, READ_PRICE_NS = 500, ROW_PRICE_NS = 100 };
 enum { PARTITION_BYTES = 24, ROW_BYTES = 8, LIVENESS_BYTES = 12, CELL_BYTES = 8, EXPIRY_BYTES = 8 };
+enum { RANGE_BYTES = 24 };
 
 struct reading {
     const struct read *read;
@@ -25,7 +28,8 @@ struct reading {
     const struct partition *partition; /* the one under the walk */
     bool is_announced;                 /* it, to the sink */
     const struct partition *last;      /* behind which the read goes on */
-    const struct row *last_row;        /* NULL: behind the whole partition */
+    struct bytes last_key;             /* of a row or bound; empty: behind the whole partition */
+    struct bytes told; /* end of the last range that was given; empty: none of this partition */
     uint64_t bytes;
     uint32_t visits;
     struct cell *cells; /* room for a row with values left out */
@@ -40,7 +44,7 @@ static uint64_t row_bytes(const struct row *row)
     bytes += row->liveness.timestamp != TIMESTAMP_NONE ? LIVENESS_BYTES : 0;
     bytes += deletion_is_none(row->deletion) ? 0 : LIVENESS_BYTES;
     for (size_t i = 0; i < row->cells_count; i++) {
-        bytes += CELL_BYTES + row->cells[i].value.size;
+        bytes += CELL_BYTES + row->cells[i].path.size + row->cells[i].value.size;
         bytes += row->cells[i].kind == CELL_LIVE ? 0 : EXPIRY_BYTES;
     }
     return bytes;
@@ -84,9 +88,13 @@ static struct row row_elided(struct reading *r, const struct row *row)
 
 /* ---- limits ---- */
 
+/* Of the partition's head, if it has not been told. */
 static uint64_t announcement_bytes(const struct reading *r)
 {
-    return r->is_announced ? 0 : PARTITION_BYTES + partition_key(r->partition).size;
+    if (r->is_announced)
+        return 0;
+    const struct row *fixed = partition_static_row(r->partition);
+    return PARTITION_BYTES + partition_key(r->partition).size + (fixed ? row_bytes(fixed) : 0);
 }
 
 /* Is there room for this much?  The first thing always has, and so has the first row. */
@@ -106,6 +114,17 @@ static void reading_announce(struct reading *r)
     r->bytes += announcement_bytes(r);
     r->is_announced = true;
     r->sink->partition(r->sink, partition_key(p), partition_token(p), p->deletion);
+    const struct row *fixed = partition_static_row(p);
+    if (!fixed)
+        return;
+    struct row shown = row_elided(r, fixed);
+    r->sink->row(r->sink, &shown, row_is_live(fixed, r->read->now_seconds));
+}
+
+static void reading_passed(struct reading *r, struct bytes key)
+{
+    r->last = r->partition;
+    r->last_key = key;
 }
 
 /* Gives the row to the sink; false when a limit forbids it. */
@@ -116,14 +135,15 @@ static bool reading_give(struct reading *r, const struct row *row)
     if (!reading_has_room(r, bytes + announcement_bytes(r), true))
         return false;
     reading_announce(r);
+    if (partition_static_row(r->partition)) /* which was elided in the same place */
+        shown = row_elided(r, row);
     bool is_live = row_is_live(row, r->read->now_seconds);
     if (is_live)
         r->out->rows_count++;
     else
         r->out->dead_count++;
     r->bytes += bytes;
-    r->last = r->partition;
-    r->last_row = row;
+    reading_passed(r, row->key);
     r->sink->row(r->sink, &shown, is_live);
     return true;
 }
@@ -149,20 +169,88 @@ static bool slice_is_over(const struct read *read, struct slice slice, struct by
     return slice.high.size && bytes_compare(key, slice.high) > 0;
 }
 
+/* The next range of the slice; false: none. */
+static bool next_range(const struct reading *r, const struct ranges_walk *ranges,
+                       struct slice slice, struct range_tombstone *out)
+{
+    if (!ranges_walk_range(ranges, out))
+        return false;
+    if (r->read->is_reversed)
+        return !slice.low.size || bytes_compare(out->high, slice.low) > 0;
+    return !slice.high.size || bytes_compare(out->low, slice.high) < 0;
+}
+
+static bool is_before(const struct read *read, struct bytes a, struct bytes b)
+{
+    int c = bytes_compare(a, b);
+    return read->is_reversed ? c > 0 : c < 0;
+}
+
+/* Gives the range; `row` is the next one of the slice, NULL: none. */
+static bool reading_give_range(struct reading *r, struct slice slice,
+                               const struct range_tombstone *range, const struct row *row)
+{
+    bool is_reversed = r->read->is_reversed;
+    uint64_t bytes = RANGE_BYTES + range->low_clustering.size + range->high_clustering.size;
+    if (r->bytes && r->bytes + announcement_bytes(r) + bytes > r->read->bytes_limit)
+        return false;
+    reading_announce(r);
+    r->bytes += bytes;
+    r->sink->range(r->sink, range);
+    struct bytes end = is_reversed ? range->low : range->high;
+    r->told = end;
+    struct bytes edge = is_reversed ? slice.low : slice.high;
+    if (edge.size && is_before(r->read, edge, end))
+        end = edge;
+    if (!row || is_before(r->read, end, row->key))
+        reading_passed(r, end);
+    return true;
+}
+
+/* Gives the ranges that begin before the row (NULL: all of the slice). */
+static bool reading_give_ranges(struct reading *r, struct slice slice, struct ranges_walk *ranges,
+                                const struct row *row)
+{
+    struct range_tombstone range;
+    while (next_range(r, ranges, slice, &range)) {
+        struct bytes begin = r->read->is_reversed ? range.high : range.low;
+        if (row && !is_before(r->read, begin, row->key))
+            return true;
+        if (!reading_give_range(r, slice, &range, row))
+            return false;
+        ranges_walk_next_range(ranges);
+    }
+    return true;
+}
+
+/* At what reaches beyond `begin` and has not been given for an earlier slice. */
+static struct ranges_walk ranges_begin(const struct reading *r, struct bytes begin)
+{
+    const struct ranges *ranges = partition_ranges(r->partition);
+    if (!ranges)
+        return (struct ranges_walk){ 0 };
+    bool is_told = r->told.size && (!begin.size || is_before(r->read, begin, r->told));
+    return ranges_walk_over(ranges, is_told ? r->told : begin, r->read->is_reversed);
+}
+
 /* False when a limit was reached. */
 static bool reading_slice(struct reading *r, struct slice slice, struct bytes behind)
 {
     struct bytes begin = slice_begin(r->read, slice, behind);
+    struct bytes edge = r->read->is_reversed ? slice.low : slice.high;
+    if (edge.size && behind.size && !is_before(r->read, behind, edge))
+        return true;
     struct row_walk walk = row_walk_from(r->partition, begin, r->read->is_reversed);
+    struct ranges_walk ranges = ranges_begin(r, begin);
     for (const struct row *row; (row = row_walk_row(&walk)); row_walk_next(&walk)) {
         if (slice_is_over(r->read, slice, row->key))
-            return true;
+            break;
         if (behind.size && bytes_equal(row->key, behind))
             continue;
-        if (!reading_give(r, row))
+        if (!reading_give_ranges(r, slice, &ranges, row) || !reading_give(r, row))
             return false;
     }
-    return true;
+    return reading_give_ranges(r, slice, &ranges, NULL);
 }
 
 /* The rows behind `behind` (empty: all).  False when a limit was reached. */
@@ -171,6 +259,7 @@ static bool reading_partition(struct reading *r, const struct partition *p, stru
     const struct read *read = r->read;
     r->partition = p;
     r->is_announced = false;
+    r->told = (struct bytes){ 0 };
     if (read->slices_count == 0 && !reading_slice(r, (struct slice){ 0 }, behind))
         return false;
     for (size_t i = 0; i < read->slices_count; i++) {
@@ -178,13 +267,12 @@ static bool reading_partition(struct reading *r, const struct partition *p, stru
         if (!reading_slice(r, read->slices[at], behind))
             return false;
     }
-    if (!r->is_announced && !deletion_is_none(p->deletion)) {
+    if (!r->is_announced && (!deletion_is_none(p->deletion) || partition_static_row(p))) {
         if (!reading_has_room(r, announcement_bytes(r), false))
             return false;
         reading_announce(r);
     }
-    r->last = p;
-    r->last_row = NULL;
+    reading_passed(r, (struct bytes){ 0 });
     return true;
 }
 
@@ -251,8 +339,7 @@ static void reading_stop(struct reading *r)
     last->is_set = true;
     last->token = partition_token(r->last);
     last->key = arena_copy(r->arena, partition_key(r->last));
-    if (r->last_row)
-        last->row_key = arena_copy(r->arena, r->last_row->key);
+    last->row_key = arena_copy(r->arena, r->last_key);
 }
 
 enum err store_read(struct store *s, const struct read *read, struct arena *arena,

@@ -136,8 +136,11 @@ struct memtable *store_memtable_for(struct store *s, const struct uuid *table)
 
 void store_merge(struct store *s, struct memtable *m, const struct mutation *mutation)
 {
+    const struct table *table = catalog_table_by_id(s->options.catalog, &m->table);
     uint64_t before = memtable_bytes(m);
-    memtable_apply(m, mutation, &s->scratch);
+    if (!table) /* dropped: the memtable goes in a moment */
+        return;
+    memtable_apply(m, table, mutation, &s->scratch);
     s->memory_bytes = s->memory_bytes - before + memtable_bytes(m);
 }
 

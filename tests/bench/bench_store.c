@@ -72,7 +72,7 @@ static void sink_row(struct read_sink *sink, const struct row *row, bool is_live
 
 static void read_all(struct bench *b)
 {
-    struct read_sink sink = { sink_partition, sink_row };
+    struct read_sink sink = { sink_partition, sink_row, read_ignore_range };
     struct arena arena = { 0 };
     struct prng prng = { 1 };
     struct read_outcome outcome;

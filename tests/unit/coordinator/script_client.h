@@ -151,7 +151,7 @@ static inline void script_read_start(struct script_client *c, enum level level,
                                      const struct read *read)
 {
     c->is_read = true;
-    c->sink = (struct read_sink){ script_sink_partition, script_sink_row };
+    c->sink = (struct read_sink){ script_sink_partition, script_sink_row, read_ignore_range };
     c->read = (struct coordinator_read){ .keyspace = &script.keyspace,
                                          .table = script.table,
                                          .level = level,

@@ -60,7 +60,7 @@ static inline void fake_row(struct fake *f, struct fake_part *p, const struct ro
     while (at < p->rows_count && bytes_compare(p->rows[at]->key, row->key) < 0)
         at++;
     if (at < p->rows_count && bytes_equal(p->rows[at]->key, row->key)) {
-        p->rows[at] = row_merge(&f->arena, p->rows[at], row, p->deletion);
+        p->rows[at] = row_merge(&f->arena, p->table, p->rows[at], row, p->deletion);
         return;
     }
     ensure(p->rows_count < FAKE_ROWS);
@@ -70,7 +70,7 @@ static inline void fake_row(struct fake *f, struct fake_part *p, const struct ro
                            .liveness.timestamp = TIMESTAMP_NONE,
                            .deletion = deletion_none() };
     memmove(p->rows + at + 1, p->rows + at, (p->rows_count - at) * sizeof *p->rows);
-    p->rows[at] = row_merge(&f->arena, row, empty, p->deletion);
+    p->rows[at] = row_merge(&f->arena, p->table, row, empty, p->deletion);
     p->rows_count++;
 }
 

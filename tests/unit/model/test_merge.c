@@ -20,7 +20,7 @@ START_TEST(answers_that_are_cut_or_flipped_are_refused_and_named)
 {
     for (size_t n = 0; n < 40; n++) {
         struct world w;
-        struct read_sink sink = { ignore_partition, ignore_row };
+        struct read_sink sink = { ignore_partition, ignore_row, read_ignore_range };
         struct read_outcome outcome;
         world_init(&w, (uint64_t)n);
         world_read(&w);
@@ -154,7 +154,9 @@ START_TEST(answers_merge_as_far_as_all_of_them_reach)
         struct read_outcome outcome;
         size_t count = 0;
         script_begin(&s);
-        struct script_sink sink = { .sink = { ignore_partition, script_sink_row }, .script = &s };
+        struct script_sink sink = {
+            .sink = { ignore_partition, script_sink_row, read_ignore_range }, .script = &s
+        };
         s.w.read.is_reversed = scripts[n].is_reversed;
         s.w.read.rows_limit = scripts[n].rows_limit;
         for (; count < 3 && scripts[n].answers[count]; count++)
@@ -176,7 +178,7 @@ START_TEST(rows_out_of_order_are_corrupt)
     static const char *const wrong[] = { "10", "11", "0120" };
     for (size_t i = 0; i < array_count(wrong); i++) {
         struct script s;
-        struct read_sink sink = { ignore_partition, ignore_row };
+        struct read_sink sink = { ignore_partition, ignore_row, read_ignore_range };
         struct read_outcome outcome;
         script_begin(&s);
         struct bytes answer = script_answer(&s, 0, wrong[i]);
@@ -189,7 +191,7 @@ END_TEST
 START_TEST(what_was_not_asked_for_is_corrupt)
 {
     struct script s;
-    struct read_sink sink = { ignore_partition, ignore_row };
+    struct read_sink sink = { ignore_partition, ignore_row, read_ignore_range };
     struct read_outcome outcome;
     script_begin(&s);
     struct bytes answer = script_answer(&s, 0, "01|");
@@ -209,8 +211,9 @@ END_TEST
 START_TEST(a_deletion_behind_a_full_page_is_not_lost)
 {
     struct script s;
-    struct script_sink sink_of_rows = { .sink = { ignore_partition, script_sink_row },
-                                        .script = &s };
+    struct script_sink sink_of_rows = {
+        .sink = { ignore_partition, script_sink_row, read_ignore_range }, .script = &s
+    };
     struct read_outcome outcome;
     script_begin(&s);
     s.w.read = (struct read){ .table = s.w.table->id,
@@ -240,7 +243,7 @@ END_TEST
 START_TEST(no_answers_are_an_empty_result)
 {
     struct script s;
-    struct read_sink sink = { ignore_partition, ignore_row };
+    struct read_sink sink = { ignore_partition, ignore_row, read_ignore_range };
     struct read_outcome outcome;
     script_begin(&s);
     ck_assert_int_eq(world_merge(&s.w, NULL, 0, &sink, &outcome), OK);

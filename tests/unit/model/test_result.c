@@ -138,7 +138,8 @@ START_TEST(pages_merged_from_many_answers_are_what_was_written)
         struct world w;
         world_init(&w, (uint64_t)n);
         for (int turn = 0; turn < 5; turn++) {
-            struct page page = { .sink = { page_partition, page_row }, .world = &w };
+            struct page page = { .sink = { page_partition, page_row, read_ignore_range },
+                                 .world = &w };
             page.rows = arena_array(&w.arena, struct row, PARTITIONS_MAX * ROWS_MAX);
             page.keys = arena_array(&w.arena, struct bytes, PARTITIONS_MAX * ROWS_MAX);
             world_read(&w);

@@ -160,6 +160,7 @@ END_TEST
 
 START_TEST(merging_in_any_order_gives_what_the_rules_say)
 {
+    struct table *table = sample_table(1, 0, NULL, 0);
     for (size_t n = 0; n < 100; n++) {
         enum { COLUMNS = 5, ROWS = 4 };
         struct prng prng = { (uint64_t)n };
@@ -174,15 +175,15 @@ START_TEST(merging_in_any_order_gives_what_the_rules_say)
         struct deletion none = deletion_none();
         for (int turn = 0; turn < 8; turn++) {
             size_t first = prng_below(&prng, ROWS);
-            struct row *merged = row_merge(&arena, &rows[first], &rows[first], none);
-            ck_assert(sample_row_equal(merged, row_merge(&arena, merged, merged, none)));
+            struct row *merged = row_merge(&arena, table, &rows[first], &rows[first], none);
+            ck_assert(sample_row_equal(merged, row_merge(&arena, table, merged, merged, none)));
             for (size_t i = 1; i < ROWS; i++) {
                 const struct row *next = &rows[(first + i) % ROWS];
                 bool is_turned = prng_chance(&prng, 50), is_early = prng_chance(&prng, 50);
-                merged = row_merge(&arena, is_turned ? next : merged, is_turned ? merged : next,
-                                   is_early ? shadow : none);
+                merged = row_merge(&arena, table, is_turned ? next : merged,
+                                   is_turned ? merged : next, is_early ? shadow : none);
             }
-            merged = row_merge(&arena, merged, &rows[prng_below(&prng, ROWS)], shadow);
+            merged = row_merge(&arena, table, merged, &rows[prng_below(&prng, ROWS)], shadow);
             ck_assert(sample_row_equal(merged, &expected));
             ck_assert_int_eq(row_shadow(merged, shadow),
                              expected.cells_count || !deletion_is_none(expected.deletion) ||
@@ -190,6 +191,7 @@ START_TEST(merging_in_any_order_gives_what_the_rules_say)
             ck_assert(sample_row_equal(merged, &expected));
         }
     }
+    table_unref(&table);
 }
 END_TEST
 
@@ -221,8 +223,8 @@ START_TEST(equal_keys_of_different_bytes_keep_the_same_one_in_both_orders)
     sample_place(table, &arena, values, &b);
     ck_assert(bytes_equal(row_clustering(&b, 1), bytes_text("x")));
     ck_assert(bytes_equal(row_clustering(&b, 0), values[0]));
-    const struct row *ab = row_merge(&arena, &a, &b, deletion_none());
-    const struct row *ba = row_merge(&arena, &b, &a, deletion_none());
+    const struct row *ab = row_merge(&arena, table, &a, &b, deletion_none());
+    const struct row *ba = row_merge(&arena, table, &b, &a, deletion_none());
     ck_assert(sample_row_equal(ab, ba));
     table_unref(&table);
 }

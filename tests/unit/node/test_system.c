@@ -45,7 +45,7 @@ static void seen_row(struct read_sink *sink, const struct row *row, bool is_live
 static struct seen *seen_new(void)
 {
     struct seen *s = arena_new(&arena, struct seen);
-    s->sink = (struct read_sink){ seen_partition, seen_row };
+    s->sink = (struct read_sink){ seen_partition, seen_row, read_ignore_range };
     return s;
 }
 

@@ -111,7 +111,7 @@ static inline bool stage_get(struct store *s, const struct table *t, const char 
     struct arena arena = { 0 };
     struct read read = stage_read_of(t, key);
     struct read_outcome outcome;
-    look->sink = (struct read_sink){ stage_look_partition, stage_look_row };
+    look->sink = (struct read_sink){ stage_look_partition, stage_look_row, read_ignore_range };
     look->is_found = false;
     enum err e = store_read(s, &read, &arena, &look->sink, &outcome);
     ensure(e == OK && !outcome.has_more);

@@ -286,7 +286,7 @@ static void look_row(struct read_sink *sink, const struct row *row, bool is_live
 
 static void look_at_shard(struct play *p, int shard)
 {
-    struct look look = { { look_partition, look_row }, p };
+    struct look look = { { look_partition, look_row, read_ignore_range }, p };
     struct arena arena = { 0 };
     struct read_outcome outcome = { 0 };
     struct read read = { .table = p->table->id, .is_range = true };

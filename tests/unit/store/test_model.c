@@ -522,7 +522,9 @@ static bool ask_page(struct answer *a, struct read *read, struct arena *arena)
 
 static void ask(struct world *w, const struct question *q, uint32_t rows, uint32_t bytes)
 {
-    struct answer a = { .sink = { answer_partition, answer_row }, .w = w, .q = q };
+    struct answer a = { .sink = { answer_partition, answer_row, read_ignore_range },
+                        .w = w,
+                        .q = q };
     struct arena arena = { 0 };
     struct read read = q->read;
     read.rows_limit = rows;

@@ -127,7 +127,8 @@ START_TEST(a_read_of_a_table_that_is_not_there_says_so_and_an_empty_one_is_empty
     struct stage s;
     struct arena arena = { 0 };
     struct read_outcome outcome;
-    struct stage_look look = { .sink = { stage_look_partition, stage_look_row } };
+    struct stage_look look = { .sink = { stage_look_partition, stage_look_row,
+                                         read_ignore_range } };
     play_open(&s);
     struct read read = stage_read_of(first, "key");
     ck_assert_int_eq(store_read(s.store, &read, &arena, &look.sink, &outcome), OK);

@@ -29,9 +29,14 @@ struct chunk_checks {
 struct sstables {
     struct io *io;
     struct cache *cache;
+    struct codec codec;
+    struct list idle_walks; /* walks.h */
+    unsigned idle_walks_count;
     unsigned count;    /* open, or being opened or closed */
     struct op *waiter; /* woken when one has been closed; NULL: nobody waits */
 };
+void sstables_init(struct sstables *, struct io *, uint64_t cache_bytes);
+void sstables_deinit(struct sstables *); /* count is 0 */
 struct sstable_counts {
     uint64_t reads;           /* that looked into it */
     uint64_t filter_skips;    /* the filter said no */
@@ -53,6 +58,7 @@ struct sstable {
     struct layout layout;
     struct compression_info compression; /* kind COMPRESSOR_NONE: chunks by CRC.db */
     struct filter filter;
+    uint8_t *filter_memory; /* its bits are in it */
     struct bytes first_key, last_key;
     int64_t first_token, last_token;
     struct bytes low, high; /* comparable bounds of its rows; empty: open */
@@ -63,8 +69,9 @@ struct sstable {
     struct io_file *data, *index;
     struct index_sample sample;
     struct chunk_checks index_checks;
-    struct chunk_checks data_checks; /* of files without compression */
-    struct list link;                /* for its owner */
+    struct chunk_checks data_checks;      /* of files without compression */
+    uint32_t writer_shards, writer_shard; /* whose file it is; 0 shards: nobody knows */
+    struct list link;                     /* for its owner */
 };
 
 struct sstable_open_options {
@@ -74,12 +81,14 @@ struct sstable_open_options {
     struct table *table;         /* NULL: a table is made from the header, for offline commands */
     bool allows_any_partitioner; /* offline commands; a live node takes Murmur3 alone */
 };
-/* Opens and checks what is kept in memory.  *out has one reference with OK.  ERR_CORRUPT,
- * ERR_CONFIG (partitioner, columns), ERR_NOT_FOUND (a needed component), ERR_IO, ERR_FILES_LIMIT;
- * the report names the file.  What the options point to must last until completion, `all` longer.
- */
+/* Opens and checks what is kept in memory.  *out has one reference with OK; with ERR_CORRUPT too:
+ * then it is set aside (`damage`), and every read that it might matter to fails.  ERR_CONFIG
+ * (partitioner, columns), ERR_NOT_FOUND (a needed component), ERR_IO, ERR_FILES_LIMIT; the report
+ * names the file.  What the options point to must last until completion, `all` longer. */
 void sstable_open(struct io *, struct io_req *, struct op *, const struct sstable_open_options *,
                   struct sstable **out, struct report *failed);
+enum { SSTABLE_PATH_BYTES = 1200 };
+void sstable_path(const struct sstable *, enum sstable_component, char out[SSTABLE_PATH_BYTES]);
 void sstable_ref(struct sstable *);
 /* The last one closes the files, by and by (all->count falls when that is done); *s becomes NULL.
  */

@@ -1,0 +1,264 @@
+/* reading_merge.c - many sources, one stream of rows.
+ *
+ *     source 0   r1      r3 |m          heads are compared by key; those that are equal are merged;
+ *     source 1   r1  r2     |    m      what is covered by the newest open deletion goes
+ *     out        r1  r2  r3 [....]
+ *
+ * Each source says what is open before its head; the newest of these covers the place that the
+ * merge has come to.  Where that changes, the piece behind is told to the sink as a range; and
+ * before a row is given, the piece up to it, so that a range comes before the rows that it may
+ * cover.
+ *
+ * A row that one memtable alone has is handed out as it stands.  Otherwise cells are copied once
+ * into scratch memory, which lasts for the row.
+ */
+// SPDX-License-Identifier: Apache-2.0
+#include "store/reading.h"
+
+enum { SLICE_CHECK = 32, ROW_PRICE_NS = 100 };
+enum { BOUND_BELOW = 0x20, BOUND_ABOVE = 0x60 };
+static const uint8_t below_all[] = { BOUND_BELOW }, above_all[] = { BOUND_ABOVE };
+
+static struct bytes head_key(const struct source *s)
+{
+    if (s->head->kind == UNFILTERED_END)
+        return (struct bytes){ 0 };
+    return s->head->kind == UNFILTERED_MARKER ? s->head->marker.key : s->head->row.key;
+}
+
+/* ---- static rows ---- */
+
+enum err reading_statics(struct reading *r)
+{
+    arena_reset(&r->statics);
+    r->static_row = NULL;
+    for (size_t i = 0; i < r->sources_count; i++) {
+        struct source *s = &r->sources[i];
+        struct unfiltered u;
+        if (!s->is_member)
+            continue;
+        enum err e = source_static(s, &r->fetch, &u);
+        if (e)
+            return e;
+        if (u.kind == UNFILTERED_END)
+            continue;
+        struct row none = { .key = u.row.key,
+                            .liveness = { .timestamp = TIMESTAMP_NONE },
+                            .deletion = deletion_none() };
+        r->static_row = row_merge(&r->statics, r->table, r->static_row ? r->static_row : &none,
+                                  &u.row, r->deletion);
+    }
+    if (r->static_row && !row_has_anything(r->static_row))
+        r->static_row = NULL;
+    return OK;
+}
+
+/* ---- what is open ---- */
+
+static struct deletion newest_open(const struct reading *r)
+{
+    struct deletion open = deletion_none();
+    for (size_t i = 0; i < r->sources_count; i++)
+        if (r->sources[i].is_member)
+            open = deletion_newer(open, r->sources[i].open);
+    /* what the partition's deletion says as well need not be said */
+    return deletion_compare(open, r->deletion) <= 0 ? deletion_none() : open;
+}
+
+static void open_begin(struct reading *r, struct bytes at)
+{
+    buf_clear(&r->open_from);
+    buf_put_bytes(&r->open_from, at);
+}
+
+/* Tells the piece of the open range up to `at` and begins the next one there. */
+static bool open_tell(struct reading *r, struct bytes at)
+{
+    struct bytes from = buf_bytes(&r->open_from);
+    if (deletion_is_none(r->open) || bytes_equal(from, at))
+        return true;
+    bool is_told =
+        r->read->is_reversed ? reading_give_range(r, at, from) : reading_give_range(r, from, at);
+    if (is_told)
+        open_begin(r, at);
+    return is_told;
+}
+
+/* The bound beside a row's key on the side from which the read comes (far: on the other). */
+static struct bytes beside(struct reading *r, struct bytes row_key, bool is_far)
+{
+    uint8_t *bound = arena_alloc(&r->scratch, row_key.size);
+    memcpy(bound, row_key.data, row_key.size);
+    bool is_above = r->read->is_reversed ? !is_far : is_far;
+    bound[row_key.size - 1] = is_above ? BOUND_ABOVE : BOUND_BELOW;
+    return bytes_of(bound, row_key.size);
+}
+
+/* ---- rows ---- */
+
+/* The nearest key among the heads; `members`: how many have it; empty: none is left. */
+static struct bytes nearest(struct reading *r, size_t *first, size_t *members)
+{
+    struct bytes best = { 0 };
+    *members = 0;
+    for (size_t i = 0; i < r->sources_count; i++) {
+        if (!r->sources[i].is_member)
+            continue;
+        struct bytes key = head_key(&r->sources[i]);
+        if (!key.size)
+            continue;
+        int c = best.size ? bytes_compare(key, best) : -1;
+        if (best.size && r->read->is_reversed)
+            c = -c;
+        if (c < 0)
+            best = key, *first = i, *members = 0;
+        *members += c <= 0;
+    }
+    return best;
+}
+
+static bool has_head(const struct source *s, struct bytes key)
+{
+    return s->is_member && bytes_equal(head_key(s), key);
+}
+
+static struct row *row_copied(struct reading *r, const struct row *from)
+{
+    struct row *row = arena_alloc(&r->scratch, sizeof *row);
+    *row = *from;
+    row->cells = arena_alloc(&r->scratch, sizeof *row->cells * (row->cells_count + 1));
+    if (row->cells_count)
+        memcpy(row->cells, from->cells, row->cells_count * sizeof *row->cells);
+    return row;
+}
+
+/* The members' rows with this key as one; NULL: nothing is left of it. */
+static const struct row *merged_row(struct reading *r, size_t first, size_t members)
+{
+    const struct source *s = &r->sources[first];
+    struct deletion shadow = deletion_newer(r->deletion, r->open);
+    bool is_as_it_stands = s->memtable && members == 1 &&
+                           deletion_compare(shadow, s->deletion) <= 0 && deletion_is_none(r->open);
+    if (is_as_it_stands)
+        return &s->head->row;
+    struct row *row = row_copied(r, &s->head->row);
+    for (size_t i = first + 1; i < r->sources_count && members > 1; i++)
+        if (has_head(&r->sources[i], s->head->row.key))
+            row = row_merge(&r->scratch, r->table, row, &r->sources[i].head->row, shadow);
+    return row_shadow(row, shadow) ? row : NULL;
+}
+
+/* Gives the row, if anything is left of it.  False: a limit forbids it. */
+static bool rows_give(struct reading *r, size_t first, size_t members)
+{
+    struct bytes key = r->sources[first].head->row.key;
+    const struct row *row = merged_row(r, first, members);
+    if (!row)
+        return true;
+    if (!deletion_is_none(r->open) && !open_tell(r, beside(r, key, true)))
+        return false;
+    return reading_give(r, row);
+}
+
+/* Markers with this key: what is open changes.  False: a limit forbids to tell what was. */
+static bool markers_take(struct reading *r, struct bytes key)
+{
+    struct deletion before = r->open;
+    if (!open_tell(r, key))
+        return false;
+    for (size_t i = 0; i < r->sources_count; i++) {
+        struct source *s = &r->sources[i];
+        if (has_head(s, key))
+            s->open = r->read->is_reversed ? s->head->marker.before : s->head->marker.after;
+    }
+    r->open = newest_open(r);
+    if (deletion_compare(before, r->open) != 0)
+        open_begin(r, key);
+    return true;
+}
+
+/* Those that stood at the key go on. */
+static enum err step(struct reading *r)
+{
+    for (; r->at < r->sources_count; r->at++) {
+        struct source *s = &r->sources[r->at];
+        if (!s->is_member || !s->is_taken)
+            continue;
+        enum err e = source_next(s, &r->fetch);
+        if (e)
+            return e;
+        s->is_taken = false;
+    }
+    r->stage = READING_ROWS;
+    return OK;
+}
+
+static void take(struct reading *r, struct bytes key)
+{
+    for (size_t i = 0; i < r->sources_count; i++)
+        r->sources[i].is_taken = has_head(&r->sources[i], key);
+    r->at = 0;
+    r->stage = READING_STEP;
+}
+
+static struct bytes far_edge(const struct reading *r)
+{
+    if (r->read->is_reversed)
+        return r->slice.low.size ? r->slice.low : bytes_of(below_all, 1);
+    return r->slice.high.size ? r->slice.high : bytes_of(above_all, 1);
+}
+
+static struct bytes near_edge(const struct reading *r)
+{
+    if (r->read->is_reversed)
+        return r->slice.high.size ? r->slice.high : bytes_of(above_all, 1);
+    return r->slice.low.size ? r->slice.low : bytes_of(below_all, 1);
+}
+
+void reading_begin_slice(struct reading *r)
+{
+    r->open = newest_open(r);
+    open_begin(r, near_edge(r));
+}
+
+/* Should others run?  Looked at now and then only. */
+static bool is_late(const struct reading *r)
+{
+    return r->slice_ns && r->visits % SLICE_CHECK == 0 && io_spent(r->store->io) > r->slice_ns;
+}
+
+enum err reading_rows(struct reading *r)
+{
+    for (;;) {
+        enum err e = r->stage == READING_STEP ? step(r) : OK;
+        if (e)
+            return e;
+        if (is_late(r)) {
+            r->visits++;
+            return ERR_WOULD_WAIT;
+        }
+        size_t first = 0, members;
+        arena_reset(&r->scratch);
+        struct bytes key = nearest(r, &first, &members);
+        if (!key.size)
+            break;
+        if (r->visits++ >= READING_VISITS_MAX && r->has_last) {
+            r->is_full = true;
+            return OK;
+        }
+        bool is_row = r->sources[first].head->kind == UNFILTERED_ROW;
+        if (is_row ? !rows_give(r, first, members) : !markers_take(r, key))
+            return OK;
+        if (!is_row)
+            r->cost.tombstones++;
+        reading_passed(r, key);
+        io_charge(r->store->io, ROW_PRICE_NS);
+        take(r, key);
+    }
+    if (!open_tell(r, far_edge(r)))
+        return OK;
+    r->stage = READING_ENTER;
+    r->slices_done++;
+    r->at = 0;
+    return OK;
+}

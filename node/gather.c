@@ -1,6 +1,7 @@
 /* gather.c - see gather.h.
  *
  *     ask ──mail to each shard that has a part──> merge ──> ended
+ *     a part, where it has to wait for the disk:  read ──> ended, then the mail goes home
  *
  * This shard writes its part into the caller's arena, every other one into memory of its own
  * making, which is freed here when the merged answer has been written.  Parts of different shards
@@ -11,14 +12,20 @@
 #include "node/gather.h"
 
 enum { ASK, MERGE };
+enum { READ };
 
 struct part {
+    struct op op; /* of a read that has to wait; on the part's shard */
     struct io_mail mail;
     struct gather *gather;
-    struct arena arena; /* there: of the outcome's position */
-    struct buf answer;  /* there: heap memory; here: in the caller's arena */
+    struct shard *shard; /* whose part it is */
+    struct arena arena;  /* there: of the outcome's position */
+    struct buf answer;   /* there: heap memory; here: in the caller's arena */
     bool is_there;
     enum err err;
+    struct io_req wait;
+    struct result_writer writer;
+    struct read_outcome outcome;
 };
 struct gather {
     struct op op;
@@ -38,6 +45,13 @@ static void gather_release(struct op *);
 static const struct op_state gather_states[] = {
     [ASK] = { "ask", gather_ask, TO(MERGE) },
     [MERGE] = { "merge", gather_merge, TO(MERGE) },
+};
+
+static struct op_next part_wait(struct op *);
+static void part_release(struct op *);
+
+static const struct op_state part_states[] = {
+    [READ] = { "read part", part_wait, TO(READ) },
 };
 
 static struct gather *gather_of(struct op *op) { return owner_of(op, struct gather, op); }
@@ -62,25 +76,67 @@ void gather_start(struct shard *s, struct io_req *req, struct op *op, const stru
     op_start(&g->op, io_ops(s->io), NULL, gather_states, gather_release);
 }
 
-/* One shard's part, read and encoded on that shard. */
-static void part_read(struct shard *s, struct part *p, struct arena *arena)
+/* ---- one shard's part, read and encoded on that shard ---- */
+
+static struct arena *part_arena(struct part *p)
 {
-    struct result_writer writer;
-    struct read_outcome outcome = { 0 };
-    if (!s->store) {
-        p->err = ERR_OVERLOADED;
+    return p->is_there ? &p->arena : p->gather->arena;
+}
+
+/* The part is there: its mail goes home, or the gathering goes on here. */
+static void part_done(struct part *p)
+{
+    struct gather *g = p->gather;
+    if (p->is_there) {
+        io_post_home(p->shard->io, &p->mail);
         return;
     }
-    result_begin(&writer, p->gather->read, &p->answer);
-    p->err = store_read(s->store, p->gather->read, arena, &writer.sink, &outcome);
-    result_end(&writer, &outcome);
+    ensure(g->left > 0);
+    if (--g->left == 0)
+        op_drop(&g->op);
+}
+
+static struct op_next part_wait(struct op *op)
+{
+    struct part *p = owner_of(op, struct part, op);
+    if (p->wait.busy)
+        return op_wait(READ);
+    p->err = p->wait.err;
+    result_end(&p->writer, &p->outcome);
+    return op_end(op, OK);
+}
+
+static void part_release(struct op *op) { part_done(owner_of(op, struct part, op)); }
+
+/* At once if nothing has to wait; true: it is done. */
+static bool part_read(struct part *p)
+{
+    const struct read *read = p->gather->read;
+    struct store *store = p->shard->store;
+    p->err = ERR_OVERLOADED;
+    if (!store)
+        return true;
+    result_begin(&p->writer, read, &p->answer);
+    p->err = store_read(store, read, part_arena(p), &p->writer.sink, &p->outcome);
+    if (p->err != ERR_WOULD_WAIT) {
+        result_end(&p->writer, &p->outcome);
+        return true;
+    }
+    p->outcome = (struct read_outcome){ 0 };
+    result_end(&p->writer, &p->outcome);
+    buf_clear(&p->answer);
+    result_begin(&p->writer, read, &p->answer);
+    op_start(&p->op, io_ops(p->shard->io), NULL, part_states, part_release);
+    store_read_start(store, &p->wait, &p->op, read, part_arena(p), &p->writer.sink, &p->outcome);
+    return false;
 }
 
 static void part_there(struct io *io, struct io_mail *mail)
 {
     struct part *p = owner_of(mail, struct part, mail);
-    part_read(shard_of(io), p, &p->arena);
-    io_post_home(io, mail);
+    p->shard = shard_of(io);
+    if (part_read(p))
+        part_done(p);
 }
 
 static void part_home(struct io *io, struct io_mail *mail)
@@ -90,6 +146,13 @@ static void part_home(struct io *io, struct io_mail *mail)
     ensure(g->left > 0);
     if (--g->left == 0)
         op_drop(&g->op);
+}
+
+/* A part that is not done at once is waited for. */
+static void gather_await(struct gather *g)
+{
+    if (g->left++ == 0)
+        op_hold(&g->op);
 }
 
 static struct op_next gather_ask(struct op *op)
@@ -103,12 +166,13 @@ static struct op_next gather_ask(struct op *op)
         p->is_there = first + i != io_self(io);
         if (!p->is_there) {
             p->answer = buf_in(g->arena);
-            part_read(g->shard, p, g->arena);
+            p->shard = g->shard;
+            if (!part_read(p))
+                gather_await(g);
             continue;
         }
         p->mail = (struct io_mail){ .there = part_there, .home = part_home };
-        if (g->left++ == 0)
-            op_hold(op);
+        gather_await(g);
         shard_post(g->shard, first + i, &p->mail);
     }
     return g->left ? op_wait(MERGE) : op_goto(MERGE);

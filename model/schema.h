@@ -12,7 +12,7 @@
 #include "model/params.h"
 #include "model/type.h"
 
-enum { NAME_BYTES_MAX = 48, COLUMNS_MAX = 2000, KEY_COLUMNS_MAX = 32 };
+enum { NAME_BYTES_MAX = 48, COLUMNS_MAX = 2000, KEY_COLUMNS_MAX = 64 };
 
 enum column_kind { COLUMN_PARTITION, COLUMN_CLUSTERING, COLUMN_STATIC, COLUMN_REGULAR };
 

@@ -40,26 +40,30 @@ struct index_block {
     uint64_t offset, width;   /* from the partition's begin; bytes */
     struct deletion open;     /* covers what comes behind the block; none: nothing */
 };
-/* `window` begins at the block.  OK; ERR_WOULD_WAIT and *wanted; ERR_CORRUPT. */
+/* `window` begins at the block.  Keys live in the arena.  OK; ERR_WOULD_WAIT and *wanted;
+ * ERR_CORRUPT. */
 enum err index_block_decode(const struct layout *, struct bytes window, struct arena *,
                             struct index_block *out, size_t *wanted);
 
 /* Collects the blocks of the partition that is being written. */
 struct index_builder {
-    const struct layout *layout;
+    enum sstable_version version;
     uint32_t block_bytes; /* column_index_size */
-    uint64_t block_at;    /* where the block begins, in the partition */
+    uint64_t begin, end;  /* of the block that is open, in the partition */
     bool has_first;
     struct buf first, last; /* prefixes as they will stand in the file */
     struct buf blocks, offsets;
     uint32_t blocks_count;
-    struct deletion open;
+    struct deletion open; /* at `end` */
 };
-void index_builder_init(struct index_builder *, const struct layout *, uint32_t block_bytes);
+void index_builder_init(struct index_builder *, enum sstable_version, uint32_t block_bytes);
 void index_builder_deinit(struct index_builder *);
 void index_builder_begin(struct index_builder *, uint64_t header_bytes);
-/* After a row or marker was written, which ends at `end` in the partition. */
-void index_builder_add(struct index_builder *, const struct unfiltered *, uint64_t end);
+/* After a row or marker was written, which ends at `end` in the partition.  `prefix` is what the
+ * file has behind the kind: a row's values, or a bound's count and values.  `open` covers what
+ * comes behind it. */
+void index_builder_add(struct index_builder *, uint8_t kind, struct bytes prefix,
+                       struct deletion open, uint64_t end);
 /* Appends the entry; `end` is the partition's length with its end byte. */
-void index_builder_end(struct index_builder *, struct bytes key, uint64_t place, struct deletion,
+void index_builder_end(struct index_builder *, const struct partition_head *, uint64_t place,
                        uint64_t header_bytes, uint64_t end, struct buf *out);

@@ -6,7 +6,8 @@
  *
  * The reader looks at the file through a window of plain bytes.  What is not wholly inside answers
  * ERR_WOULD_WAIT and tells how many bytes from here on are wanted: the caller widens the window and
- * asks again.
+ * asks again.  That may be a guess beyond the file's end: then all that there is must do, and if it
+ * does not, the file is corrupt.
  */
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
@@ -24,7 +25,8 @@ enum err partition_head_decode(enum sstable_version, struct bytes window,
                                struct partition_head *out, size_t *wanted);
 void partition_head_encode(enum sstable_version, struct bytes key, struct deletion,
                            struct buf *out);
-/* The two forms of a deletion at full length (heads, Index.db). */
+/* The two forms of a deletion at full length (heads, Index.db).  oa has none for timestamps below
+ * 0: such a deletion is written as none. */
 bool full_deletion_decode(enum sstable_version, struct cursor *, struct deletion *out);
 void full_deletion_encode(enum sstable_version, struct deletion, struct buf *out);
 
@@ -38,20 +40,22 @@ struct unfiltered {
 /* How many bytes the unfiltered at the window's begin takes.  OK; ERR_WOULD_WAIT and *wanted (more
  * than the window); ERR_CORRUPT. */
 enum err unfiltered_extent(const struct layout *, struct bytes window, size_t *wanted);
-/* The window must hold it whole.  Cells of dropped columns are left out.  ERR_CORRUPT. */
+/* The window must hold it whole.  Cells of dropped columns are left out: a row may come out with
+ * nothing in it (row_has_anything), which is then to be passed over.  ERR_CORRUPT. */
 enum err unfiltered_decode(const struct layout *, struct bytes window, struct row_space *,
                            struct unfiltered *out);
 /* Only where it stands: kind and comparable key (for skipping to a position). */
 enum err unfiltered_decode_key(const struct layout *, struct bytes window, struct row_space *,
                                enum unfiltered_kind *, struct bytes *key);
-/* Appends.  prev_bytes: facts 2.7.  A static row that is NULL is the empty one. */
-void row_write(const struct layout *, const struct row *, uint64_t prev_bytes, struct buf *out);
+/* Appends.  prev_bytes: facts 2.7.  Returns how many bytes stand before the size: flags, then the
+ * row's or marker's place.  Times later than layout_seconds_max are written as that. */
+size_t row_write(const struct layout *, const struct row *, uint64_t prev_bytes, struct buf *out);
+size_t marker_write(const struct layout *, const struct marker *, uint64_t prev_bytes,
+                    struct buf *out);
+/* A static row that is NULL is the empty one. */
 void static_row_write(const struct layout *, const struct row *, struct buf *out);
-void marker_write(const struct layout *, const struct marker *, uint64_t prev_bytes,
-                  struct buf *out);
 
-/* Clustering values in the file's form (groups of 32 with a bit head) from and to the raw form of
- * struct row (each a vint size and bytes); `count` of them. */
-void clustering_write(const struct layout *, struct bytes raw, size_t count, struct buf *out);
-/* Appends the raw form.  OK, ERR_WOULD_WAIT (the cursor ran out), ERR_CORRUPT. */
-enum err clustering_read(const struct layout *, struct cursor *, size_t count, struct buf *raw);
+enum { UNFILTERED_KIND_ROW = 4 }; /* among the kinds of bounds */
+/* The kind of a marker's bound as it stands in files (facts 2.3), and how many values it has. */
+uint8_t marker_kind(const struct marker *);
+size_t marker_count(const struct marker *);

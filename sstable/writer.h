@@ -29,25 +29,31 @@ struct sstable_writer_options {
     size_t log_intervals_count;
     uint32_t level;
     int64_t repaired_at;
+    bool has_pending_repair, is_transient; /* kept when a file is written again */
+    struct uuid pending_repair;
 };
 struct sstable_writer *sstable_writer_new(const struct sstable_writer_options *);
 void sstable_writer_free(struct sstable_writer **);
 
-/* Begins a partition. */
+/* Begins a partition; its key is copied. */
 void sstable_writer_partition(struct sstable_writer *, struct bytes key, int64_t token,
                               struct deletion);
 /* At most once, first, and only where the table has static columns; may be left out. */
 void sstable_writer_static(struct sstable_writer *, const struct row *);
+/* A row has anything (row_has_anything); nothing of it is kept. */
 void sstable_writer_row(struct sstable_writer *, const struct row *);
+/* `before` is what is open there, `after` is open from then on; the last one closes. */
 void sstable_writer_marker(struct sstable_writer *, const struct marker *);
 /* A partition without anything (no deletion, no row, no marker) must not be begun. */
 void sstable_writer_partition_end(struct sstable_writer *);
 
-/* What waits to be appended to Data.db and Index.db: the owner writes and clears it.  Complete
- * chunks only, until finish. */
+/* What waits to be appended to Data.db and Index.db: the owner writes it and clears the buffer.
+ * Complete chunks only, until finish. */
 struct buf *sstable_writer_data(struct sstable_writer *);
 struct buf *sstable_writer_index(struct sstable_writer *);
 /* Bytes of both so far, drained or not; and of the plain stream. */
+uint64_t sstable_writer_data_bytes(const struct sstable_writer *);
+uint64_t sstable_writer_index_bytes(const struct sstable_writer *);
 uint64_t sstable_writer_plain_bytes(const struct sstable_writer *);
 uint64_t sstable_writer_partitions(const struct sstable_writer *);
 

@@ -97,6 +97,8 @@ struct type_names {
     const struct type *(*find)(void *context, struct bytes name);
     void *context;
 };
+/* A name as an identifier of CQL: in double quotes when it is not plain lower case. */
+void type_print_name(const char *name, struct buf *out);
 /* CQL text as system_schema writes it: `map<text, int>`, `frozen<list<int>>` (facts: surface 5.4);
  * a UDT by its name. */
 void type_print(const struct type *, struct buf *out);
@@ -119,3 +121,11 @@ void type_print_value(const struct type *, struct bytes value, struct buf *out);
  * collections, tuples, UDTs and vectors literals as CQL writes them, UDTs by their fields' names.
  * ERR_INVALID when the text is none; nothing is appended then. */
 enum err type_parse_value(const struct type *, struct bytes text, struct buf *out);
+
+/* As Cassandra's sstabledump writes values of cells and clusterings, in JSON: numbers bare, text as
+ * strings, blobs "0x00ff", timestamps "2024-02-29 12:00:00.123Z", collections as arrays and
+ * objects, whose keys are strings. */
+void type_json_value(const struct type *, struct bytes value, struct buf *out);
+/* As it writes partition keys and paths, to be quoted as a JSON string: blobs 00ff, timestamps
+ * 2024-02-29T12:00:00.123Z, tuples and UDTs a:b, other collections as blobs. */
+void type_string_value(const struct type *, struct bytes value, struct buf *out);

@@ -17,8 +17,7 @@ static const char *const native_names[] = {
 #undef X
 };
 
-/* A name as an identifier: in double quotes when it is not plain lower case. */
-static void print_name(const char *name, struct buf *out)
+void type_print_name(const char *name, struct buf *out)
 {
     bool is_plain = name[0] >= 'a' && name[0] <= 'z';
     for (const char *c = name; *c; c++)
@@ -62,7 +61,7 @@ static void print_compound(const struct type *type, struct buf *out)
     else if (type->kind == TYPE_VECTOR)
         print_parts("vector", type, out);
     else if (type->kind == TYPE_UDT)
-        print_name(type->name, out);
+        type_print_name(type->name, out);
     else if (type->kind == TYPE_EMPTY)
         buf_put_text(out, "empty");
     else

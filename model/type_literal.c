@@ -1,5 +1,5 @@
-/* type_literal.c - text to values of native types: what stands in a CSV cell or, without its
- * quotes, in a CQL literal.
+/* type_literal.c - text to values: what stands in a CSV cell or, without its quotes, in a CQL
+ * literal; here the native types, type_nested.c has the others.
  *
  *     text ──> one parser per kind ──> bytes, appended
  *
@@ -7,17 +7,18 @@
  * of text and ascii only.
  */
 // SPDX-License-Identifier: Apache-2.0
+#include "model/type_literal.h"
+
 #include "base/utf8.h"
 #include "base/uuid.h"
 #include "model/clock.h"
 #include "model/number.h"
 #include "model/scan.h"
-#include "model/type.h"
 
 #include <arpa/inet.h>
 #include <stdlib.h>
 
-enum { FLOAT_TEXT_MAX = 400, INET_TEXT_MAX = 64 };
+enum { FLOAT_TEXT_MAX = 400, INET_TEXT_MAX = 64, ARENA_BYTES = 4096 };
 
 static bool parse_text(enum type_kind kind, struct bytes text, struct buf *out)
 {
@@ -229,7 +230,26 @@ static bool parse_native(enum type_kind kind, struct bytes text, struct buf *out
     return parse_integer(kind, text, out);
 }
 
+enum err type_literal_native(enum type_kind kind, struct bytes text, struct buf *out)
+{
+    return parse_native(kind, text, out) ? OK : ERR_INVALID;
+}
+
+bool type_literal_is_quoted(enum type_kind kind)
+{
+    return kind == TYPE_TEXT || kind == TYPE_ASCII || kind == TYPE_INET || kind == TYPE_TIMESTAMP ||
+           kind == TYPE_DATE || kind == TYPE_TIME;
+}
+
 enum err type_parse_value(const struct type *type, struct bytes text, struct buf *out)
 {
-    return type_is_native(type) && parse_native(type->kind, text, out) ? OK : ERR_INVALID;
+    if (type_is_native(type))
+        return type_literal_native(type->kind, text, out);
+    struct arena own; /* for parts on their way into the value, when `out` has no arena */
+    size_t at = out->size;
+    arena_init(&own, ARENA_BYTES);
+    enum err err = type_literal_nested(out->arena ? out->arena : &own, type, text, out);
+    arena_deinit(&own);
+    out->size = err ? at : out->size;
+    return err;
 }

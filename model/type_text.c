@@ -11,6 +11,8 @@
 #include "model/clock.h"
 #include "model/number.h"
 #include "model/order.h"
+#include "model/type_literal.h"
+#include "model/type_parts.h"
 
 #include <arpa/inet.h>
 #include <stdlib.h>
@@ -178,13 +180,6 @@ static void print_native(enum type_kind kind, struct bytes value, struct buf *ou
         print_integer(value, out);
 }
 
-/* Is the literal of the type a string? */
-static bool is_quoted(enum type_kind kind)
-{
-    return kind == TYPE_TEXT || kind == TYPE_ASCII || kind == TYPE_INET || kind == TYPE_TIMESTAMP ||
-           kind == TYPE_DATE || kind == TYPE_TIME;
-}
-
 static void print_quoted(struct bytes text, struct buf *out)
 {
     buf_put_u8(out, '\'');
@@ -203,61 +198,41 @@ static void print_part(const struct type *type, struct bytes value, struct buf *
         print_quoted(value, out);
         return;
     }
-    buf_put_text(out, is_quoted(type->kind) ? "'" : "");
+    buf_put_text(out, type_literal_is_quoted(type->kind) ? "'" : "");
     type_print_value(type, value, out);
-    buf_put_text(out, is_quoted(type->kind) ? "'" : "");
+    buf_put_text(out, type_literal_is_quoted(type->kind) ? "'" : "");
 }
 
-/* The bytes have been validated: sizes are right, -1 is null. */
-static void print_sized_part(const struct type *type, struct cursor *c, struct buf *out)
+/* The brackets around the parts of a type. */
+static const char *brackets_of(enum type_kind kind)
 {
-    int32_t size = cursor_left(c) ? (int32_t)cursor_be32(c) : -1;
-    if (size < 0)
-        buf_put_text(out, "null");
-    else
-        print_part(type, cursor_bytes(c, (size_t)size), out);
+    return kind == TYPE_LIST || kind == TYPE_VECTOR ? "[]" : kind == TYPE_TUPLE ? "()" : "{}";
 }
 
-static void print_collection(const struct type *type, struct bytes value, struct buf *out)
+/* The bytes have been validated.  Of a tuple all fields are printed, also those that are missing.
+ */
+static void print_parts(const struct type *type, struct bytes value, struct buf *out)
 {
-    struct cursor c = cursor_of(value);
-    size_t count = value.size ? cursor_be32(&c) : 0;
-    buf_put_u8(out, type->kind == TYPE_LIST ? '[' : '{');
+    struct type_parts parts = type_parts_of(type, value);
+    const char *brackets = brackets_of(type->kind);
+    size_t count = type_is_tuple(type) ? type->parts_count : parts.count;
+    buf_put_u8(out, (uint8_t)brackets[0]);
     for (size_t i = 0; i < count; i++) {
-        buf_put_text(out, i ? ", " : "");
-        print_sized_part(type->parts[0], &c, out);
-        if (type->kind == TYPE_MAP) {
+        const struct type *part_type = NULL;
+        struct bytes part = { 0 };
+        type_parts_next(&parts, &part_type, &part);
+        bool is_value = type->kind == TYPE_MAP && i % 2;
+        buf_put_text(out, is_value ? ": " : i ? ", " : "");
+        if (type->kind == TYPE_UDT) {
+            type_print_name(type->fields[i], out);
             buf_put_text(out, ": ");
-            print_sized_part(type->parts[1], &c, out);
         }
+        if (part.data)
+            print_part(part_type, part, out);
+        else
+            buf_put_text(out, "null");
     }
-    buf_put_u8(out, type->kind == TYPE_LIST ? ']' : '}');
-}
-
-static void print_tuple(const struct type *type, struct bytes value, struct buf *out)
-{
-    struct cursor c = cursor_of(value);
-    bool is_udt = type->kind == TYPE_UDT;
-    buf_put_u8(out, is_udt ? '{' : '(');
-    for (size_t i = 0; i < type->parts_count; i++) {
-        buf_put_text(out, i ? ", " : "");
-        if (is_udt)
-            buf_printf(out, "%s: ", type->fields[i]);
-        print_sized_part(type->parts[i], &c, out);
-    }
-    buf_put_u8(out, is_udt ? '}' : ')');
-}
-
-static void print_vector(const struct type *type, struct bytes value, struct buf *out)
-{
-    struct cursor c = cursor_of(value);
-    size_t fixed = type_fixed_bytes(type->parts[0]);
-    buf_put_u8(out, '[');
-    for (size_t i = 0; i < type->dimension; i++) {
-        buf_put_text(out, i ? ", " : "");
-        print_part(type->parts[0], fixed ? cursor_bytes(&c, fixed) : cursor_sized(&c), out);
-    }
-    buf_put_u8(out, ']');
+    buf_put_u8(out, (uint8_t)brackets[1]);
 }
 
 void type_print_value(const struct type *type, struct bytes value, struct buf *out)
@@ -266,10 +241,6 @@ void type_print_value(const struct type *type, struct bytes value, struct buf *o
         print_blob(value, out);
     else if (type_is_native(type))
         print_native(type->kind, value, out);
-    else if (type->kind == TYPE_TUPLE || type->kind == TYPE_UDT)
-        print_tuple(type, value, out);
-    else if (type->kind == TYPE_VECTOR)
-        print_vector(type, value, out);
-    else
-        print_collection(type, value, out);
+    else if (type->kind != TYPE_EMPTY)
+        print_parts(type, value, out);
 }

@@ -216,6 +216,90 @@ START_TEST(a_table_without_clustering_has_one_key)
 }
 END_TEST
 
+START_TEST(null_comes_first_in_both_directions_and_the_static_row_before_all)
+{
+    static const enum type_kind kinds[] = { TYPE_INT, TYPE_BLOB };
+    for (unsigned reversed = 0; reversed < 4; reversed++) {
+        struct table *table = sample_table(1, 2, kinds, reversed);
+        struct bytes null = { 0 }, empty = bytes_text(""), int_min = sample_hex(&arena, "80000000");
+        struct bytes rows[][2] = {
+            { null, null }, { null, empty }, { empty, null }, { empty, empty }, { int_min, null }
+        };
+        struct buf fixed = buf_in(&arena);
+        comparable_static_key(&fixed);
+        ck_assert_uint_eq(fixed.size, 1);
+        for (size_t i = 0; i < array_count(rows); i++) {
+            struct buf key = buf_in(&arena), low = buf_in(&arena), high = buf_in(&arena);
+            comparable_key(table, rows[i], &key);
+            comparable_below(table, rows[i], 0, &low);
+            ck_assert_int_lt(bytes_compare(buf_bytes(&fixed), buf_bytes(&low)), 0);
+            for (size_t j = 0; j < array_count(rows); j++) {
+                struct buf other = buf_in(&arena);
+                comparable_key(table, rows[j], &other);
+                int order = 0;
+                for (unsigned c = 0; c < 2 && !order; c++) {
+                    struct bytes a = rows[i][c], b = rows[j][c];
+                    order = (a.data != NULL) - (b.data != NULL);
+                    if (!order && a.size != b.size)
+                        order = (a.size > b.size) == !(reversed >> c & 1) ? 1 : -1;
+                }
+                ck_assert_int_eq(sign(bytes_compare(buf_bytes(&key), buf_bytes(&other))), order);
+            }
+            comparable_above(table, rows[i], 1, &high);
+            ck_assert(comparable_bound_is_above(buf_bytes(&high)));
+            ck_assert(!comparable_bound_is_above(buf_bytes(&low)));
+        }
+        table_unref(&table);
+    }
+}
+END_TEST
+
+START_TEST(raw_clusterings_tell_null_from_empty)
+{
+    static const char *const values[] = { NULL, "", "a", "abc" };
+    struct buf raw = buf_in(&arena);
+    for (size_t i = 0; i < array_count(values); i++)
+        clustering_put(&raw, values[i] ? bytes_text(values[i]) : (struct bytes){ 0 });
+    ck_assert(bytes_equal(buf_bytes(&raw), sample_hex(&arena, "c1000000016103616263")));
+    struct cursor c = cursor_of(buf_bytes(&raw));
+    for (size_t i = 0; i < array_count(values); i++) {
+        struct bytes value = clustering_take(&c);
+        ck_assert_int_eq(value.data != NULL, values[i] != NULL);
+        ck_assert(!values[i] || bytes_equal(value, bytes_text(values[i])));
+    }
+    ck_assert(!c.bad && cursor_left(&c) == 0);
+    c = cursor_of(sample_hex(&arena, "c10001")); /* longer than null */
+    clustering_take(&c);
+    ck_assert(c.bad);
+}
+END_TEST
+
+START_TEST(lexical_uuids_are_two_signed_numbers)
+{
+    static const char *const ascending[] = {
+        "",
+        "80000000000000000000000000000000",
+        "ffffffffffffffff7fffffffffffffff",
+        "00000000000000008000000000000000",
+        "00000000000000000000000000000000",
+        "00000000000000000000000000000001",
+        "7fffffffffffffffffffffffffffffff",
+    };
+    struct type type = { .kind = TYPE_CUSTOM, .name = TYPE_CLASS_LEXICAL_UUID };
+    for (size_t i = 0; i < array_count(ascending); i++)
+        for (size_t j = 0; j < array_count(ascending); j++) {
+            struct buf x = buf_in(&arena), y = buf_in(&arena);
+            struct bytes a = clustering_value(sample_hex(&arena, ascending[i]));
+            struct bytes b = clustering_value(sample_hex(&arena, ascending[j]));
+            comparable_component(&type, false, a, &x);
+            comparable_component(&type, false, b, &y);
+            int order = (i > j) - (i < j);
+            ck_assert_int_eq(sign(type_compare(&type, a, b)), order);
+            ck_assert_int_eq(sign(bytes_compare(buf_bytes(&x), buf_bytes(&y))), order);
+        }
+}
+END_TEST
+
 START_TEST(partitions_order_by_signed_token_then_key)
 {
     static const struct {
@@ -245,6 +329,9 @@ int main(void)
     tcase_add_test(tcase, components_order_as_the_values_do);
     tcase_add_test(tcase, keys_and_bounds_order_column_by_column);
     tcase_add_test(tcase, a_table_without_clustering_has_one_key);
+    tcase_add_test(tcase, null_comes_first_in_both_directions_and_the_static_row_before_all);
+    tcase_add_test(tcase, raw_clusterings_tell_null_from_empty);
+    tcase_add_test(tcase, lexical_uuids_are_two_signed_numbers);
     tcase_add_test(tcase, partitions_order_by_signed_token_then_key);
     suite_add_tcase(suite, tcase);
     SRunner *runner = srunner_create(suite);

@@ -52,7 +52,11 @@ static const struct {
     { "frozen<tuple<int, text>>", "frozen<tuple<int, text>>" },
     { "vector<float, 3>", "vector<float, 3>" },
     { "list<frozen<vector<float,3>>>", "list<vector<float, 3>>" },
+    { "tuple<list<int>>", "frozen<tuple<frozen<list<int>>>>" },
+    { "vector<list<int>, 2>", "vector<frozen<list<int>>, 2>" },
+    { "empty", "empty" },
     { "'org.example.Some'", "'org.example.Some'" },
+    { "'org.apache.cassandra.db.marshal.Int32Type'", "int" },
 };
 
 START_TEST(a_type_is_parsed_and_printed_as_the_schema_writes_it)
@@ -87,6 +91,11 @@ static const char *const wrong_texts[] = {
     "int int",
     "my_type",
     "vector<int, 9999999>",
+    "frozen<int>",
+    "frozen<'org.example.Some'>",
+    "list<list<int>>",
+    "'org.example.Some(;)'",
+    "'ReversedType(Int32Type)'",
 };
 
 START_TEST(a_text_that_is_no_type_is_refused)
@@ -121,6 +130,164 @@ START_TEST(a_type_cut_at_any_byte_is_refused_or_another_type)
         const struct type *type;
         struct bytes cut = arena_copy(&arena, bytes_of(text, size));
         ck_assert_int_eq(type_parse(&arena, cut, &type), ERR_INVALID);
+    }
+}
+END_TEST
+
+/* The keyspace's types: "Pair" (a int, b text), loose (l list<int>), chain00 (a int) and so on,
+ * each chain holding the one before. */
+static const struct type *find_type(void *context, struct bytes name)
+{
+    (void)context;
+    struct type *type = arena_new(&arena, struct type);
+    unsigned number = 0;
+    char copy[16] = { 0 };
+    memcpy(copy, name.data, name.size < 15 ? name.size : 15);
+    bool is_pair = strcmp(copy, "Pair") == 0, is_loose = strcmp(copy, "loose") == 0;
+    if (!is_pair && !is_loose && sscanf(copy, "chain%2u", &number) != 1)
+        return NULL;
+    *type = (struct type){ .kind = TYPE_UDT, .parts_count = is_pair ? 2 : 1 };
+    type->keyspace = "ks", type->name = arena_text(&arena, name);
+    type->parts = arena_array(&arena, const struct type *, 2);
+    type->fields = arena_array(&arena, const char *, 2);
+    type->fields[0] = "a", type->fields[1] = "b";
+    type->parts[0] = type_native(TYPE_INT), type->parts[1] = type_native(TYPE_TEXT);
+    if (is_loose)
+        ck_assert_int_eq(type_parse(&arena, bytes_text("list<int>"), &type->parts[0]), OK);
+    else if (number)
+        type->parts[0] = type_frozen(
+            &arena, find_type(NULL, bytes_text(arena_printf(&arena, "chain%02u", number - 1))));
+    return type;
+}
+static const struct type_names names = { find_type, NULL };
+
+START_TEST(the_types_of_a_keyspace_are_found_by_name)
+{
+    static const struct {
+        const char *text, *printed;
+    } rows[] = {
+        { "\"Pair\"", "\"Pair\"" },
+        { "frozen<\"Pair\">", "frozen<\"Pair\">" },
+        { "list<frozen<\"Pair\">>", "list<frozen<\"Pair\">>" },
+        { "frozen<list<\"Pair\">>", "frozen<list<frozen<\"Pair\">>>" },
+        { "tuple<\"Pair\", Chain00>", "frozen<tuple<frozen<\"Pair\">, frozen<chain00>>>" },
+        { "frozen<loose>", "frozen<loose>" },
+    };
+    const struct type *type, *again;
+    for (size_t n = 0; n < array_count(rows); n++) {
+        ck_assert_int_eq(type_parse_in(&arena, bytes_text(rows[n].text), &names, &type), OK);
+        ck_assert_str_eq(printed(type), rows[n].printed);
+        ck_assert_int_eq(type_parse_in(&arena, bytes_text(printed(type)), &names, &again), OK);
+        ck_assert(type_equal(type, again));
+        ck_assert_int_eq(type_parse(&arena, bytes_text(rows[n].text), &again), ERR_INVALID);
+        ck_assert_ptr_null(again);
+    }
+    ck_assert_int_eq(type_parse_in(&arena, bytes_text("pair"), &names, &type), ERR_INVALID);
+    ck_assert_int_eq(type_parse_in(&arena, bytes_text("\"Pair"), &names, &type), ERR_INVALID);
+    ck_assert_int_eq(type_parse_in(&arena, bytes_text("\"\""), &names, &type), ERR_INVALID);
+}
+END_TEST
+
+START_TEST(what_cassandra_does_not_nest_is_refused_with_the_reason)
+{
+    static const struct {
+        const char *text, *why; /* why NULL: allowed */
+    } rows[] = {
+        { "list<list<int>>", "non-frozen collections" },
+        { "map<int, set<int>>", "non-frozen collections" },
+        { "list<\"Pair\">", "non-frozen user types are" },
+        { "loose", "non-frozen user types with" },
+        { "list<counter>", "counters" },
+        { "frozen<tuple<counter>>", "counters" },
+        { "set<duration>", "durations are not allowed inside sets" },
+        { "map<duration, int>", "durations are not allowed as map keys" },
+        { "map<int, duration>", NULL },
+        { "list<duration>", NULL },
+        { "vector<empty, 3>", "no bytes" },
+        { "vector<vector<vector<int, 9999>, 9999>, 9999>", "2 GiB" },
+        { "tuple<vector<vector<uuid, 65536>, 65536>>", "2 GiB" },
+        { "chain14", NULL }, /* the 15th type around an int */
+        { "chain15", "16 deep" },
+        { "frozen<list<chain14>>", "16 deep" },
+    };
+    for (size_t n = 0; n < array_count(rows); n++) {
+        const struct type *type;
+        enum err err = type_parse_in(&arena, bytes_text(rows[n].text), &names, &type);
+        ck_assert_int_eq(err, rows[n].why ? ERR_INVALID : OK);
+        ck_assert_ptr_nonnull(type);
+        const char *why = type_refusal(type);
+        ck_assert(rows[n].why ? why && strstr(why, rows[n].why) : !why);
+    }
+}
+END_TEST
+
+START_TEST(a_column_that_is_not_frozen_has_cells_with_paths)
+{
+    static const struct {
+        const char *text, *path, *value; /* path NULL: one cell */
+        const char *good, *bad;          /* a path, and what is none */
+    } rows[] = {
+        { "list<text>", "timeuuid", "text", "00000000000010000000000000000000", "" },
+        { "set<int>", "int", "empty", "00000001", "0001" },
+        { "map<text, date>", "text", "date", "61", "ff" },
+        { "\"Pair\"", "smallint", "text", "0001", "0002" },
+        { "frozen<list<text>>", NULL, NULL, NULL, NULL },
+        { "tuple<int>", NULL, NULL, NULL, NULL },
+        { "vector<int, 2>", NULL, NULL, NULL, NULL },
+        { "int", NULL, NULL, NULL, NULL },
+    };
+    for (size_t n = 0; n < array_count(rows); n++) {
+        const struct type *type;
+        ck_assert_int_eq(type_parse_in(&arena, bytes_text(rows[n].text), &names, &type), OK);
+        ck_assert_int_eq(type_is_multicell(type), rows[n].path != NULL);
+        if (!rows[n].path)
+            continue;
+        struct bytes good = sample_hex(&arena, rows[n].good);
+        ck_assert_str_eq(printed(type_path(type)), rows[n].path);
+        ck_assert_str_eq(printed(type_cell_value(type, good)), rows[n].value);
+        ck_assert_int_eq(type_path_validate(type, good), OK);
+        struct bytes bad = sample_hex(&arena, rows[n].bad);
+        ck_assert_int_eq(type_path_validate(type, bad), ERR_INVALID);
+        ck_assert_int_eq(type_path_compare(type, good, good), 0);
+    }
+}
+END_TEST
+
+START_TEST(values_of_some_types_have_no_length_in_files)
+{
+    static const struct {
+        const char *text;
+        int bytes; /* -1: behind a length */
+    } rows[] = {
+        { "boolean", 1 },
+        { "int", 4 },
+        { "float", 4 },
+        { "bigint", 8 },
+        { "double", 8 },
+        { "uuid", 16 },
+        { "timeuuid", 16 },
+        { "timestamp", 8 },
+        { "empty", 0 },
+        { "tinyint", -1 },
+        { "smallint", -1 },
+        { "date", -1 },
+        { "time", -1 },
+        { "counter", -1 },
+        { "text", -1 },
+        { "frozen<list<int>>", -1 },
+        { "inet", -1 },
+        { "vector<int, 3>", 12 },
+        { "vector<date, 3>", -1 },
+        { "vector<vector<uuid, 2>, 2>", 64 },
+        { "'org.apache.cassandra.db.marshal.LexicalUUIDType'", 16 },
+        { "'org.example.Some'", -1 },
+    };
+    for (size_t n = 0; n < array_count(rows); n++) {
+        const struct type *type;
+        size_t bytes = 7;
+        ck_assert_int_eq(type_parse(&arena, bytes_text(rows[n].text), &type), OK);
+        ck_assert_int_eq(type_sstable_fixed_bytes(type, &bytes), rows[n].bytes >= 0);
+        ck_assert_uint_eq(bytes, rows[n].bytes < 0 ? 0 : (size_t)rows[n].bytes);
     }
 }
 END_TEST
@@ -187,6 +354,17 @@ static const struct {
     { "vector<float, 2>", "", true },
     { "vector<text, 2>", "01610162", true },
     { "vector<text, 2>", "016101", false },
+    { "vector<smallint, 2>", "0200010200ff", true },
+    { "vector<smallint, 2>", "000100ff", false },
+    { "vector<text, 2>", "", true },
+    { "empty", "", true },
+    { "empty", "00", false },
+    { "'org.example.Some'", "00", true },
+    { "'org.apache.cassandra.db.marshal.LexicalUUIDType'", "00", false },
+    { "frozen<set<int>>",
+      "000000020000000400000002"
+      "0000000400000001",
+      true },
 };
 
 START_TEST(bytes_are_values_of_a_type_or_not)
@@ -231,16 +409,20 @@ END_TEST
 int main(void)
 {
     Suite *suite = suite_create("type");
-    TCase *names = tcase_create("names and text");
-    tcase_set_timeout(names, 60);
-    tcase_add_checked_fixture(names, setup, teardown);
-    tcase_add_test(names, a_native_type_is_found_by_its_kind_and_by_its_name);
-    tcase_add_test(names, what_is_not_native_has_no_native_type);
-    tcase_add_test(names, a_type_is_parsed_and_printed_as_the_schema_writes_it);
-    tcase_add_test(names, a_text_that_is_no_type_is_refused);
-    tcase_add_test(names, a_type_nests_sixteen_deep_and_no_deeper);
-    tcase_add_test(names, a_type_cut_at_any_byte_is_refused_or_another_type);
-    suite_add_tcase(suite, names);
+    TCase *texts_case = tcase_create("names and text");
+    tcase_set_timeout(texts_case, 60);
+    tcase_add_checked_fixture(texts_case, setup, teardown);
+    tcase_add_test(texts_case, a_native_type_is_found_by_its_kind_and_by_its_name);
+    tcase_add_test(texts_case, what_is_not_native_has_no_native_type);
+    tcase_add_test(texts_case, a_type_is_parsed_and_printed_as_the_schema_writes_it);
+    tcase_add_test(texts_case, a_text_that_is_no_type_is_refused);
+    tcase_add_test(texts_case, a_type_nests_sixteen_deep_and_no_deeper);
+    tcase_add_test(texts_case, a_type_cut_at_any_byte_is_refused_or_another_type);
+    tcase_add_test(texts_case, the_types_of_a_keyspace_are_found_by_name);
+    tcase_add_test(texts_case, what_cassandra_does_not_nest_is_refused_with_the_reason);
+    tcase_add_test(texts_case, a_column_that_is_not_frozen_has_cells_with_paths);
+    tcase_add_test(texts_case, values_of_some_types_have_no_length_in_files);
+    suite_add_tcase(suite, texts_case);
     TCase *bytes = tcase_create("values");
     tcase_set_timeout(bytes, 60);
     tcase_add_checked_fixture(bytes, setup, teardown);

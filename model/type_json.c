@@ -1,0 +1,316 @@
+/* type_json.c - values as Cassandra's Java code prints them: what sstabledump writes.
+ *
+ *     json      1   1.0   true   "it's"   "0x00ff"   "2024-02-29 12:00:00.123Z"   [1, 2]   {"k": 1}
+ *     string    1   1.0   true   it's     00ff       2024-02-29T12:00:00.123Z     00000002...
+ *
+ * Two rules of Java show: a float has a digit behind its point and an exponent from 10^7 up and
+ * below 10^-3, an IPv6 address all its groups.  An empty value of any type is "", NaN and the
+ * infinities are null in JSON.
+ *
+ * What differs: a duration is a string (Cassandra leaves out its quotes, which is no JSON), dates
+ * before the calendar's reform are not moved to the Julian one, and a decimal whose plain form has
+ * more than 10,000 zeros keeps its exponent.  Bytes that are no value are printed as a blob.
+ */
+// SPDX-License-Identifier: Apache-2.0
+#include "base/calendar.h"
+#include "model/clock.h"
+#include "model/number.h"
+#include "model/type_parts.h"
+
+#include <stdlib.h>
+
+enum { ZEROS_MAX = 10000 };
+
+static void print_hex(struct bytes value, struct buf *out)
+{
+    for (size_t i = 0; i < value.size; i++)
+        buf_printf(out, "%02x", value.data[i]);
+}
+
+/* The fewest digits, two at least, that give the number back, as d.ddde+x in `text`; false when not
+ * finite. */
+static bool shortest(struct bytes value, char text[40])
+{
+    bool is_double = value.size == 8;
+    uint64_t bits = is_double ? get_be64(value.data) : get_be32(value.data);
+    uint32_t half = (uint32_t)bits;
+    double number;
+    float narrow;
+    memcpy(&number, &bits, sizeof number);
+    memcpy(&narrow, &half, sizeof narrow);
+    number = is_double ? number : (double)narrow;
+    for (int digits = 1; digits <= 16; digits++) {
+        snprintf(text, 40, "%.*e", digits, number);
+        if (is_double ? strtod(text, NULL) == number : strtof(text, NULL) == narrow)
+            return number - number == 0;
+    }
+    return false;
+}
+
+static void print_zeros(int count, struct buf *out)
+{
+    for (; count > 0; count--)
+        buf_put_u8(out, '0');
+}
+
+/* The way of Java's Float.toString and Double.toString. */
+static void print_float(struct bytes value, struct buf *out)
+{
+    char text[40], digits[40];
+    if (!shortest(value, text)) {
+        bool is_nan = strstr(text, "nan") != NULL;
+        buf_put_text(out, is_nan ? "NaN" : text[0] == '-' ? "-Infinity" : "Infinity");
+        return;
+    }
+    int exponent = atoi(strchr(text, 'e') + 1), count = 0;
+    for (const char *c = text; *c != 'e'; c++)
+        if (*c >= '0' && *c <= '9')
+            digits[count++] = *c;
+    while (count > 1 && digits[count - 1] == '0')
+        count--;
+    bool is_plain = exponent >= -3 && exponent < 7;
+    int whole = is_plain ? exponent + 1 : 1; /* digits before the point */
+    if (text[0] == '-')
+        buf_put_u8(out, '-');
+    if (whole <= 0)
+        buf_put_u8(out, '0');
+    for (int i = 0; i < whole; i++)
+        buf_put_u8(out, (uint8_t)(i < count ? digits[i] : '0'));
+    buf_put_u8(out, '.');
+    print_zeros(-whole, out);
+    int first = whole < 0 ? 0 : whole;
+    for (int i = first; i < count; i++)
+        buf_put_u8(out, (uint8_t)digits[i]);
+    if (count <= first)
+        buf_put_u8(out, '0');
+    if (!is_plain)
+        buf_printf(out, "E%d", exponent);
+}
+
+/* All digits, no exponent. */
+static void print_plain_decimal(struct bytes value, struct buf *out)
+{
+    struct bytes number =
+        bytes_of(value.data + DECIMAL_SCALE_BYTES, value.size - DECIMAL_SCALE_BYTES);
+    int64_t scale = (int32_t)get_be32(value.data);
+    if (scale < -ZEROS_MAX || scale > ZEROS_MAX) {
+        type_print_value(type_native(TYPE_DECIMAL), value, out);
+        return;
+    }
+    char digits[NUMBER_DIGITS_MAX];
+    int count = (int)number_digits(number, digits), whole = count - (int)scale;
+    if (number_is_negative(number))
+        buf_put_u8(out, '-');
+    if (whole <= 0 || count == 0)
+        buf_put_u8(out, '0');
+    if (count > 0 && whole > 0) {
+        buf_put(out, digits, (size_t)(whole < count ? whole : count));
+        print_zeros(whole - count, out);
+    }
+    if (scale <= 0)
+        return;
+    buf_put_u8(out, '.');
+    print_zeros(whole < 0 ? -whole : 0, out);
+    int first = whole < 0 ? 0 : whole;
+    buf_put(out, digits + first, (size_t)(count - first));
+}
+
+static void print_timestamp(struct bytes value, char between, struct buf *out)
+{
+    char text[40];
+    calendar_print_millis((int64_t)get_be64(value.data), text);
+    *strchr(text, 'T') = between;
+    buf_put_text(out, text);
+}
+
+/* Years of more than four digits have a sign in Java. */
+static void print_date(struct bytes value, struct buf *out)
+{
+    struct buf text = { .arena = out->arena };
+    clock_print_date(get_be32(value.data), &text);
+    if (text.data[0] != '-' && text.data[4] != '-')
+        buf_put_u8(out, '+');
+    buf_put_bytes(out, buf_bytes(&text));
+    if (!text.arena)
+        buf_deinit(&text);
+}
+
+static void print_inet(struct bytes value, struct buf *out)
+{
+    static const uint8_t mapped[12] = { [10] = 0xff, [11] = 0xff };
+    if (value.size == 16 && memcmp(value.data, mapped, sizeof mapped) == 0)
+        value = bytes_of(value.data + 12, 4);
+    for (size_t i = 0; i < value.size && value.size == 4; i++)
+        buf_printf(out, i ? ".%u" : "%u", value.data[i]);
+    for (size_t i = 0; i < value.size && value.size == 16; i += 2)
+        buf_printf(out, i ? ":%x" : "%x", get_be16(value.data + i));
+}
+
+/* A value of a native type that is not empty, without quotes. */
+static void print_native(enum type_kind kind, struct bytes value, struct buf *out)
+{
+    static const uint8_t no_time[3];
+    if (kind == TYPE_BLOB)
+        print_hex(value, out);
+    else if (kind == TYPE_BOOLEAN)
+        buf_put_text(out, value.data[0] ? "true" : "false");
+    else if (kind == TYPE_FLOAT || kind == TYPE_DOUBLE)
+        print_float(value, out);
+    else if (kind == TYPE_TIMESTAMP)
+        print_timestamp(value, 'T', out);
+    else if (kind == TYPE_DATE)
+        print_date(value, out);
+    else if (kind == TYPE_INET)
+        print_inet(value, out);
+    else if (kind != TYPE_DURATION || !bytes_equal(value, bytes_of(no_time, sizeof no_time)))
+        type_print_value(type_native(kind), value, out); /* no duration at all prints nothing */
+}
+
+static void json_quoted(struct bytes text, struct buf *out)
+{
+    static const char escaped[] = "\b\t\n\f\r\"\\", letters[] = "btnfr\"\\";
+    buf_put_u8(out, '"');
+    for (size_t i = 0; i < text.size; i++) {
+        uint8_t c = text.data[i];
+        const char *at = c ? strchr(escaped, c) : NULL;
+        if (at)
+            buf_printf(out, "\\%c", letters[at - escaped]);
+        else if (c < 0x20)
+            buf_printf(out, "\\u%04X", c);
+        else
+            buf_put_u8(out, c);
+    }
+    buf_put_u8(out, '"');
+}
+
+static bool is_bare(enum type_kind kind)
+{
+    return kind == TYPE_BOOLEAN || kind == TYPE_TINYINT || kind == TYPE_SMALLINT ||
+           kind == TYPE_INT || kind == TYPE_BIGINT || kind == TYPE_COUNTER || kind == TYPE_VARINT ||
+           kind == TYPE_FLOAT || kind == TYPE_DOUBLE;
+}
+
+static void json_native(enum type_kind kind, struct bytes value, struct buf *out)
+{
+    char text[40];
+    bool is_float = kind == TYPE_FLOAT || kind == TYPE_DOUBLE;
+    if (kind == TYPE_TEXT || kind == TYPE_ASCII) {
+        json_quoted(value, out);
+    } else if (value.size == 0 && kind != TYPE_BLOB) {
+        buf_put_text(out, "\"\"");
+    } else if (is_float && !shortest(value, text)) {
+        buf_put_text(out, "null");
+    } else if (kind == TYPE_DECIMAL) {
+        type_print_value(type_native(kind), value, out);
+    } else {
+        const char *quote = is_bare(kind) ? "" : "\"";
+        buf_put_text(out, quote);
+        buf_put_text(out, kind == TYPE_BLOB ? "0x" : "");
+        if (kind == TYPE_TIMESTAMP)
+            print_timestamp(value, ' ', out);
+        else
+            print_native(kind, value, out);
+        buf_put_text(out, quote);
+    }
+}
+
+/* A key of an object: the JSON of a value, as a string. */
+static void json_key(const struct type *type, struct bytes value, struct buf *out)
+{
+    struct buf text = { .arena = out->arena };
+    type_json_value(type, value, &text);
+    if (text.data[0] == '"')
+        buf_put_bytes(out, buf_bytes(&text));
+    else
+        json_quoted(buf_bytes(&text), out);
+    if (!text.arena)
+        buf_deinit(&text);
+}
+
+/* A name as Cassandra writes it: in quotes of its own when it is not in lower case. */
+static void json_field(const char *name, struct buf *out)
+{
+    bool is_lower = true;
+    for (const char *c = name; *c; c++)
+        is_lower &= *c < 'A' || *c > 'Z';
+    struct buf text = { .arena = out->arena };
+    buf_printf(&text, is_lower ? "%s" : "\"%s\"", name);
+    json_quoted(buf_bytes(&text), out);
+    if (!text.arena)
+        buf_deinit(&text);
+    buf_put_text(out, ": ");
+}
+
+static void json_parts(const struct type *type, struct bytes value, struct buf *out)
+{
+    struct type_parts parts = type_parts_of(type, value);
+    bool is_object = type->kind == TYPE_MAP || type->kind == TYPE_UDT;
+    size_t count = type_is_tuple(type) ? type->parts_count : parts.count;
+    buf_put_u8(out, is_object ? '{' : '[');
+    for (size_t i = 0; i < count; i++) {
+        const struct type *part_type = NULL;
+        struct bytes part = { 0 };
+        type_parts_next(&parts, &part_type, &part);
+        bool is_value = type->kind == TYPE_MAP && i % 2;
+        buf_put_text(out, is_value ? ": " : i ? ", " : "");
+        if (type->kind == TYPE_UDT)
+            json_field(type->fields[i], out);
+        if (!part.data)
+            buf_put_text(out, "null");
+        else if (type->kind == TYPE_MAP && !is_value)
+            json_key(part_type, part, out);
+        else
+            type_json_value(part_type, part, out);
+    }
+    buf_put_u8(out, is_object ? '}' : ']');
+}
+
+void type_json_value(const struct type *type, struct bytes value, struct buf *out)
+{
+    if (type_validate(type, value) != OK || type->kind == TYPE_CUSTOM)
+        json_native(TYPE_BLOB, value, out);
+    else if (type->kind == TYPE_EMPTY)
+        buf_put_text(out, "\"\"");
+    else if (type_is_native(type))
+        json_native(type->kind, value, out);
+    else
+        json_parts(type, value, out);
+}
+
+/* Fields with colons between them, @ for null; both escaped inside.  It ends where the value does.
+ */
+static void string_tuple(const struct type *type, struct bytes value, struct buf *out)
+{
+    struct type_parts parts = type_parts_of(type, value);
+    const struct type *part_type;
+    struct bytes part;
+    for (size_t i = 0; cursor_left(&parts.rest) && type_parts_next(&parts, &part_type, &part);
+         i++) {
+        struct buf text = { .arena = out->arena };
+        buf_put_text(out, i ? ":" : "");
+        if (part.data)
+            type_string_value(part_type, part, &text);
+        else
+            buf_put_u8(out, '@');
+        for (size_t at = 0; at < text.size; at++) {
+            if (text.data[at] == ':' || text.data[at] == '@')
+                buf_put_u8(out, '\\');
+            buf_put_u8(out, text.data[at]);
+        }
+        if (!text.arena)
+            buf_deinit(&text);
+    }
+}
+
+void type_string_value(const struct type *type, struct bytes value, struct buf *out)
+{
+    bool is_tuple = type_is_tuple(type);
+    if (type_validate(type, value) != OK || (!type_is_native(type) && !is_tuple))
+        print_hex(value, out);
+    else if (is_tuple)
+        string_tuple(type, value, out);
+    else if (value.size && type->kind == TYPE_DECIMAL)
+        print_plain_decimal(value, out);
+    else if (value.size)
+        print_native(type->kind, value, out);
+}

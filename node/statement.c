@@ -313,11 +313,11 @@ static struct op_next request_read(struct op *op)
         return r->run.err == OK ? op_goto(ANSWER) : request_fail(r, r->run.err);
     }
     r->read_outcome = (struct read_outcome){ 0 };
-    enum err err = statement_read_now(r->shard, &r->statement, r->read, &r->arena, &r->run.sink,
-                                      &r->read_outcome);
-    r->wait.err = err;
-    if (err != ERR_WOULD_WAIT)
+    if (statement_is_virtual(&r->statement)) {
+        r->wait.err = statement_read_now(r->shard, &r->statement, r->read, &r->arena, &r->run.sink,
+                                         &r->read_outcome);
         return op_goto(FED);
+    }
     r->deadline_ns = r->arrived_ns + statement_timeout_ns(r->shard, CQL_SELECT, r->read->is_range);
     struct coordinator_read read = { .keyspace = request_keyspace(r, table->keyspace),
                                      .table = table,

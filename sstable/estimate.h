@@ -5,7 +5,7 @@
 #include "sstable/name.h"
 
 /* Buckets that grow by a fifth: sizes and cell counts of partitions.  n counts, of which the last
- * is the overflow. */
+ * is the overflow.  Cassandra 4 has 151 of sizes, 5 has 156, also when it writes nb. */
 enum { SPREAD_BUCKETS_MAX = 256, SPREAD_SIZES_NB = 151, SPREAD_SIZES_OA = 156, SPREAD_CELLS = 119 };
 struct spread {
     uint32_t count;
@@ -15,28 +15,33 @@ struct spread {
 void spread_init(struct spread *, uint32_t buckets);
 void spread_add(struct spread *, uint64_t value);
 uint64_t spread_total(const struct spread *);
+/* Of what did not overflow, rounded up; 0 when there is nothing. */
 uint64_t spread_mean(const struct spread *);
-/* The bucket's offset at or above quantile q (0..1). */
+/* The bucket's offset at or above quantile q (0..1); 0 when there is nothing, UINT64_MAX in the
+ * overflow. */
 uint64_t spread_quantile(const struct spread *, double q);
 void spread_encode(const struct spread *, struct buf *out);
 bool spread_decode(struct cursor *, struct spread *out);
 
 /* When tombstones and expiring cells become droppable: at most 100 points, the two closest are
- * merged.  Points are rounded up to 60 s when added. */
+ * merged.  Points are rounded up to 60 s when added.  Ends as Cassandra 5.0's does: what was added
+ * is first collected in a hash table, whose order decides which points are merged. */
 enum { DROP_TIMES_MAX = 100 };
+struct drop_time {
+    uint32_t seconds, count;
+};
 struct drop_times {
     uint32_t count;
-    struct drop_time {
-        double seconds;
-        uint64_t count;
-    } points[DROP_TIMES_MAX + 1];
-    void *spool; /* of the implementation */
+    struct drop_time points[DROP_TIMES_MAX + 1]; /* by ascending seconds */
+    struct drop_time *spool;                     /* 2 MiB of address space, from the first on */
+    uint32_t spool_count;
 };
 void drop_times_init(struct drop_times *);
 void drop_times_deinit(struct drop_times *);
 void drop_times_add(struct drop_times *, uint32_t seconds);
-/* To be called once, before encoding and asking. */
+/* To be called before encoding and asking; gives the spool back. */
 void drop_times_finish(struct drop_times *);
+/* About how many are at or before. */
 double drop_times_sum(const struct drop_times *, double until_seconds);
 void drop_times_encode(const struct drop_times *, enum sstable_version, struct buf *out);
 bool drop_times_decode(struct cursor *, enum sstable_version, struct drop_times *out);
@@ -44,15 +49,18 @@ bool drop_times_decode(struct cursor *, enum sstable_version, struct drop_times 
 /* HyperLogLog++ (p 13, sp 25) of partition keys, as stream-lib writes it. */
 struct cardinality {
     uint8_t *registers; /* normal form: 8192, else NULL */
-    uint32_t *codes;    /* sparse form, sorted by index */
-    uint32_t codes_count, codes_room;
-    uint32_t *fresh; /* not sorted in yet */
-    uint32_t fresh_count;
+    uint32_t *codes;    /* sparse form */
+    uint32_t *batch;    /* not merged into it yet */
+    uint32_t codes_count, batch_count;
 };
 void cardinality_init(struct cardinality *);
 void cardinality_deinit(struct cardinality *);
 void cardinality_add(struct cardinality *, struct bytes key);
 void cardinality_merge(struct cardinality *into, struct cardinality *from);
+/* Sparse: as stream-lib.  Normal: Ertl's estimator, without tables and unbiased over the whole
+ * range; as far from the truth as stream-lib's (1.2 % is its standard error), not the same number.
+ */
 uint64_t cardinality_estimate(struct cardinality *);
 void cardinality_encode(struct cardinality *, struct buf *out);
+/* *out is empty when it fails. */
 enum err cardinality_decode(struct bytes, struct cardinality *out, struct report *);

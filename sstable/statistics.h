@@ -77,13 +77,13 @@ struct statistics {
     bool is_transient;
     bool has_host;
     struct uuid host;
-    bool has_partition_deletions;     /* nb: true */
+    bool has_partition_deletions;     /* nb: whether there may be any */
     struct bytes first_key, last_key; /* oa; empty in nb */
     double token_coverage;            /* NaN: not known */
     struct serialization_header header;
 };
 /* Everything lives in the arena or is borrowed from the file's bytes.  Every checksum is compared.
- * ERR_CORRUPT, ERR_CONFIG (partitioner). */
+ * ERR_CORRUPT; ERR_CONFIG: a partitioner or a type that is not known here, by name. */
 enum err statistics_decode(enum sstable_version, struct bytes file, struct arena *,
                            struct statistics *out, struct report *);
 void statistics_encode(const struct statistics *, struct buf *out);

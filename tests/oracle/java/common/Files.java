@@ -23,15 +23,17 @@ import org.apache.cassandra.tools.Util;
 final class Files implements AutoCloseable
 {
     private final Path folder;
+    final Path origin; // the Data.db that this is a copy of
     final Path data;
     final Descriptor descriptor;
     final TableMetadata metadata;
     final SSTableReader reader;
 
-    private Files(Path folder, Path data, TableMetadata given, boolean validating) throws IOException
+    private Files(Path origin, Path folder, TableMetadata given, boolean validating) throws IOException
     {
         this.folder = folder;
-        this.data = data;
+        this.origin = origin;
+        data = copy(origin, folder);
         descriptor = Version.descriptor(new File(data.toString()));
         metadata = given != null ? given : Util.metadataFromSSTable(descriptor);
         reader = Version.open(descriptor, TableMetadataRef.forOfflineTools(metadata), validating);
@@ -48,7 +50,7 @@ final class Files implements AutoCloseable
         Path folder = java.nio.file.Files.createTempDirectory("oracle");
         try
         {
-            return new Files(folder, copy(data, folder), given, validating);
+            return new Files(data, folder, given, validating);
         }
         catch (Throwable problem)
         {
@@ -73,6 +75,11 @@ final class Files implements AutoCloseable
 
     /* A component's file, of the copy. */
     Path component(String component)
+    {
+        return beside(data, component);
+    }
+
+    static Path beside(Path data, String component)
     {
         String name = data.getFileName().toString();
         return data.resolveSibling(name.substring(0, name.length() - "Data.db".length()) + component);

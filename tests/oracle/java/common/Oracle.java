@@ -1,7 +1,7 @@
 /* Oracle - answers commands from stdin, one a line, each with one line of JSON on stdout.
  *
  *     dump FILE TO            raw FILE TO           stats FILE          verify FILE [SCHEMA]
- *     rewrite FILE DIR        script FILE DIR
+ *     rewrite FILE DIR KIB    script FILE DIR       write SEED DIR
  *
  * Words are apart by a tab.  An answer is {"ok": ...} or {"error": "..."}; whatever Cassandra itself
  * prints goes to stderr.  Every file that is read is read as a copy (Files), since Cassandra's
@@ -63,7 +63,7 @@ public final class Oracle
 
     private static Object run(String[] words) throws Exception
     {
-        Path first = Path.of(words[1]);
+        Path first = Path.of(words[1]); // of write it is the seed
         switch (words[0])
         {
             case "dump":
@@ -88,10 +88,12 @@ public final class Oracle
             case "rewrite":
                 try (Files table = Files.open(first))
                 {
-                    return Writer.rewrite(table, Path.of(words[2])).toString();
+                    return Writer.rewrite(table, Path.of(words[2]), Integer.parseInt(words[3])).toString();
                 }
             case "script":
                 return Script.run(first, Path.of(words[2]));
+            case "write":
+                return Draw.write(Long.parseLong(words[1]), Path.of(words[2]));
             default:
                 throw new IllegalArgumentException("no such command: " + words[0]);
         }

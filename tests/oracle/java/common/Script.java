@@ -25,6 +25,7 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.TreeMap;
+import java.util.stream.Collectors;
 import org.apache.cassandra.cql3.QueryOptions;
 import org.apache.cassandra.cql3.QueryProcessor;
 import org.apache.cassandra.cql3.UpdateParameters;
@@ -70,10 +71,7 @@ final class Script
     static Map<String, Object> run(Path script, Path folder) throws IOException
     {
         List<String> lines = java.nio.file.Files.readAllLines(script);
-        List<String> schema = new ArrayList<>();
-        for (String line : lines)
-            if (line.startsWith("CREATE "))
-                schema.add(line);
+        List<String> schema = lines.stream().filter(line -> line.startsWith("CREATE ")).collect(Collectors.toList());
         java.nio.file.Files.createDirectories(folder);
         java.nio.file.Files.write(folder.resolve("schema.cql"), schema);
         Script run = new Script(schema(schema));
@@ -83,7 +81,7 @@ final class Script
         return Map.of("data", folder.relativize(data).toString(), "partitions", run.partitions.size());
     }
 
-    /* The table that CREATE statements make; its keyspace is made anew with them. */
+    /* The table that the CREATE statements among the lines make; its keyspace is made anew with them. */
     static TableMetadata schema(List<String> statements)
     {
         CreateTableStatement.Raw create = null;
@@ -91,7 +89,7 @@ final class Script
         for (String statement : statements)
             if (statement.startsWith("CREATE TYPE"))
                 types.add(QueryProcessor.parseStatement(statement, CreateTypeStatement.Raw.class, "CREATE TYPE"));
-            else
+            else if (statement.startsWith("CREATE TABLE"))
                 create = QueryProcessor.parseStatement(statement, CreateTableStatement.Raw.class, "CREATE TABLE");
         String keyspace = create.keyspace();
         Types.RawBuilder raw = Types.rawBuilder(keyspace);

@@ -73,7 +73,7 @@ final class Writer
     }
 
     /* The rows of a table again, with the same header, compression, filter and summary. */
-    static Path rewrite(Files table, Path folder) throws IOException
+    static Path rewrite(Files table, Path folder, int columnIndexKib) throws IOException
     {
         ValidationMetadata validation = (ValidationMetadata)
             table.descriptor.getMetadataSerializer().deserialize(table.descriptor, EnumSet.of(MetadataType.VALIDATION))
@@ -87,6 +87,7 @@ final class Writer
         settings.repairedAt = table.reader.getRepairedAt();
         settings.pendingRepair = table.reader.getPendingRepair();
         settings.isTransient = table.reader.isTransient();
+        settings.columnIndexKib = columnIndexKib;
         java.nio.file.Files.createDirectories(folder);
         Version.columnIndexSize(settings.columnIndexKib);
         Descriptor descriptor = Version.descriptor(new File(folder.toString()), again.keyspace, again.name);
@@ -110,7 +111,7 @@ final class Writer
 
     private static int indexInterval(Files table) throws IOException
     {
-        Path original = table.component("Summary.db");
+        Path original = Files.beside(table.origin, "Summary.db"); // the reader deletes its copy of one it does not expect
         if (!java.nio.file.Files.exists(original))
             return 128;
         try (DataInputStream in = new DataInputStream(java.nio.file.Files.newInputStream(original)))

@@ -139,7 +139,7 @@ final class Draw
     private String options(long seed)
     {
         List<String> all = new ArrayList<>();
-        all.add(String.format("id = 00000000-0000-1000-8000-%012x", seed));
+        all.add(String.format("id = 00000000-0000-1000-8001-%012x", seed));
         if (!clusterings.isEmpty() && oneIn(2))
             all.add("CLUSTERING ORDER BY (" + clusterings.stream().map(one -> one.name + (oneIn(2) ? " DESC" : " ASC")).collect(Collectors.joining(", ")) + ")");
         all.add("compression = " + compression());

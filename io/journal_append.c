@@ -51,17 +51,18 @@ static void batch_recycle(struct journal *j, struct batch *b)
     j->spare_count++;
 }
 
+/* The last block of a segment is left for the run that proves it when the journal is closed. */
 static uint64_t room_at(const struct journal *j, struct journal_position at)
 {
-    ensure(at.offset <= j->options.segment_bytes);
-    return j->options.segment_bytes - at.offset;
+    uint64_t end = j->options.segment_bytes - JOURNAL_BLOCK_BYTES;
+    return at.offset < end ? end - at.offset : 0;
 }
 
 struct batch *journal_batch_begin(struct journal *j, uint64_t body_bytes)
 {
     struct batch *b = batch_new(j);
     ensure(!j->filling);
-    if (journal_run_bytes(body_bytes) > room_at(j, j->plan))
+    if (body_bytes > 0 && journal_run_bytes(body_bytes) > room_at(j, j->plan))
         j->plan = (struct journal_position){ j->plan.segment + 1, JOURNAL_BLOCK_BYTES };
     b->at = j->plan;
     b->salt = (uint32_t)hash_of(j->salt_seed, bytes_of(&b->at.segment, sizeof b->at.segment));

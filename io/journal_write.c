@@ -154,9 +154,8 @@ static bool run_is_due(struct journal *j)
 /* The run without records that proves all before it; once, and only where there is something. */
 static bool wants_proof(struct journal *j)
 {
-    bool is_wanted = !j->is_proof && j->end.offset > JOURNAL_BLOCK_BYTES &&
-                     j->plan.segment == j->end.segment &&
-                     j->options.segment_bytes - j->plan.offset >= JOURNAL_BLOCK_BYTES;
+    bool is_wanted =
+        !j->is_proof && j->end.offset > JOURNAL_BLOCK_BYTES && j->plan.segment == j->end.segment;
     j->is_proof = true;
     return is_wanted;
 }

@@ -31,7 +31,10 @@ static inline struct bytes record_of(unsigned n, size_t size_max)
 /* What a replay gave. */
 struct seen {
     unsigned numbers[RECORDS_MAX];
+    struct journal_position places[RECORDS_MAX];
     size_t count, size_max;
+    struct journal_range skipped[RECORDS_MAX];
+    size_t skipped_count;
     struct journal_position last;
     enum err answer;
     struct journal_replay replay;
@@ -49,8 +52,16 @@ static inline enum err see(void *context, struct bytes record, struct journal_po
     ck_assert(is_later);
     seen->last = at;
     ck_assert_uint_lt(seen->count, RECORDS_MAX);
+    seen->places[seen->count] = at;
     seen->numbers[seen->count++] = n;
     return seen->answer;
+}
+
+static inline void see_skipped(void *context, struct journal_range range)
+{
+    struct seen *seen = context;
+    ck_assert_uint_lt(seen->skipped_count, RECORDS_MAX);
+    seen->skipped[seen->skipped_count++] = range;
 }
 
 /* ---- a node with a journal, driven from outside ---- */
@@ -139,6 +150,47 @@ static inline enum err bench_read(struct bench *b, struct seen *seen)
     *seen = (struct seen){ .size_max = b->size_max, .answer = seen->answer };
     journal_read(b->asker.io, &b->asker.req, &b->asker.op, "/data/log", see, seen, &seen->replay);
     return await(&b->asker);
+}
+
+static inline enum err bench_read_as(struct bench *b, struct seen *seen, enum journal_holes holes)
+{
+    struct journal_reading how = { .folder = "/data/log",
+                                   .holes = holes,
+                                   .record = see,
+                                   .skipped = see_skipped,
+                                   .context = seen };
+    *seen = (struct seen){ .size_max = b->size_max };
+    journal_read_as(b->asker.io, &b->asker.req, &b->asker.op, &how, &seen->replay);
+    return await(&b->asker);
+}
+
+/* The record with this number in what was read; SIZE_MAX: none.  Numbers ascend. */
+static inline size_t seen_find(const struct seen *seen, unsigned n)
+{
+    size_t i = 0;
+    while (i < seen->count && seen->numbers[i] < n)
+        i++;
+    return i < seen->count && seen->numbers[i] == n ? i : SIZE_MAX;
+}
+
+static inline bool place_is_less(struct journal_position a, struct journal_position b)
+{
+    return a.segment < b.segment || (a.segment == b.segment && a.offset < b.offset);
+}
+
+static inline enum err bench_forget(struct bench *b, uint64_t segment)
+{
+    sim_act(node_io);
+    journal_forget(b->journal, &b->asker.req, &b->asker.op, segment);
+    return await(&b->asker);
+}
+
+/* Dies without warning, and lives again. */
+static inline void bench_crash(struct bench *b, enum sim_image image)
+{
+    sim_image(b->sim, 0, image);
+    sim_kill(b->sim, 0, NULL);
+    bench_start(b);
 }
 
 static inline void check_all(struct bench *b, const struct seen *seen)

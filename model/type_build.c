@@ -76,7 +76,8 @@ static size_t unique(const struct type *type, struct entry *entries, size_t coun
 static void put_part(struct bytes part, struct buf *out)
 {
     buf_put_be32(out, part.data ? (uint32_t)part.size : UINT32_MAX);
-    buf_put_bytes(out, part);
+    if (part.data)
+        buf_put_bytes(out, part);
 }
 
 /* A set or a map. */

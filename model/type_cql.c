@@ -11,8 +11,10 @@
 #include "model/scan.h"
 #include "model/type_java.h"
 
-static const char *const native_names[] = {
-#define X(word, id, text, size, java) [id] = text,
+static const struct {
+    const char *text;
+} native_names[] = {
+#define X(word, id, text, size, java) [id] = { text },
     TYPE_NATIVE_LIST(X)
 #undef X
 };
@@ -71,7 +73,7 @@ static void print_compound(const struct type *type, struct buf *out)
 void type_print(const struct type *type, struct buf *out)
 {
     if (type_is_native(type)) {
-        buf_put_text(out, native_names[type->kind]);
+        buf_put_text(out, native_names[type->kind].text);
         return;
     }
     bool may_freeze = type->kind != TYPE_VECTOR && type->kind != TYPE_CUSTOM;
@@ -120,7 +122,7 @@ static enum err take_quoted(struct parser *p, char quote, struct bytes *out)
     struct buf text = buf_in(p->arena);
     while (!scan_done(&p->s)) {
         uint8_t c = *p->s.at++;
-        if (c == quote && !scan_take(&p->s, quote)) {
+        if (c == (uint8_t)quote && !scan_take(&p->s, quote)) {
             *out = buf_bytes(&text);
             return OK;
         }

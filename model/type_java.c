@@ -213,8 +213,8 @@ static enum err parse_udt(struct parser *p, struct type *type)
         const char *field = take_hex(p);
         if (!field || !take(p, ':') || type->parts_count == TYPE_PARTS_MAX || parse(p, &part) != OK)
             return ERR_INVALID;
-        buf_put(&fields, &field, sizeof field);
-        buf_put(&parts, &part, sizeof part);
+        buf_put(&fields, &field, sizeof(const char *));
+        buf_put(&parts, &part, sizeof(const struct type *));
         type->parts_count++;
     }
     type->parts = (const struct type **)(void *)parts.data;

@@ -53,6 +53,18 @@ static void print_zeros(int count, struct buf *out)
         buf_put_u8(out, '0');
 }
 
+/* The digits of d.ddde+x without zeros at the end; their count. */
+static int digits_of(const char *text, char digits[40])
+{
+    int count = 0;
+    for (; *text != 'e'; text++)
+        if (*text >= '0' && *text <= '9')
+            digits[count++] = *text;
+    while (count > 1 && digits[count - 1] == '0')
+        count--;
+    return count;
+}
+
 /* The way of Java's Float.toString and Double.toString. */
 static void print_float(struct bytes value, struct buf *out)
 {
@@ -62,27 +74,18 @@ static void print_float(struct bytes value, struct buf *out)
         buf_put_text(out, is_nan ? "NaN" : text[0] == '-' ? "-Infinity" : "Infinity");
         return;
     }
-    int exponent = atoi(strchr(text, 'e') + 1), count = 0;
-    for (const char *c = text; *c != 'e'; c++)
-        if (*c >= '0' && *c <= '9')
-            digits[count++] = *c;
-    while (count > 1 && digits[count - 1] == '0')
-        count--;
+    int exponent = atoi(strchr(text, 'e') + 1), count = digits_of(text, digits);
     bool is_plain = exponent >= -3 && exponent < 7;
     int whole = is_plain ? exponent + 1 : 1; /* digits before the point */
-    if (text[0] == '-')
-        buf_put_u8(out, '-');
-    if (whole <= 0)
-        buf_put_u8(out, '0');
-    for (int i = 0; i < whole; i++)
-        buf_put_u8(out, (uint8_t)(i < count ? digits[i] : '0'));
+    buf_put_text(out, text[0] == '-' ? "-" : "");
+    buf_put_text(out, whole <= 0 ? "0" : "");
+    int first = whole < 0 ? 0 : whole < count ? whole : count;
+    buf_put(out, digits, (size_t)first);
+    print_zeros(whole - count, out);
     buf_put_u8(out, '.');
     print_zeros(-whole, out);
-    int first = whole < 0 ? 0 : whole;
-    for (int i = first; i < count; i++)
-        buf_put_u8(out, (uint8_t)digits[i]);
-    if (count <= first)
-        buf_put_u8(out, '0');
+    buf_put(out, digits + first, (size_t)(count - first));
+    buf_put_text(out, count == first ? "0" : "");
     if (!is_plain)
         buf_printf(out, "E%d", exponent);
 }

@@ -151,7 +151,7 @@ static bool parse_blob(struct bytes text, struct buf *out)
         if (hex_of(text.data[i]) < 0)
             return false;
     for (size_t i = 2; i < text.size; i += 2)
-        buf_put_u8(out, (uint8_t)(hex_of(text.data[i]) << 4 | hex_of(text.data[i + 1])));
+        buf_put_u8(out, (uint8_t)(hex_of(text.data[i]) * 16 + hex_of(text.data[i + 1])));
     return true;
 }
 

@@ -103,9 +103,9 @@ static inline struct journal_position journal_place(const struct io_req *appende
 /* Everything appended so far stands before this position, whatever becomes of it; everything
  * appended from now on stands there or behind.  Never goes back. */
 struct journal_position journal_end(const struct journal *);
-/* What the next record's append would fail with: OK, the cause of the break, or ERR_NO_SPACE (which
- * is believed for a second after an append was refused, and as long as the limit is reached; after
- * that second the next append tries). */
+/* What the next record's append would fail with: OK, the cause of the break, or, for the time
+ * being, ERR_NO_SPACE or ERR_FILES_LIMIT.  Those are believed for a second after an append was
+ * refused, and the first as long as the limit is reached; then the next append tries. */
 enum err journal_state(const struct journal *);
 /* There may be space again: believes the refusal no longer. */
 void journal_poke(struct journal *);

@@ -22,8 +22,10 @@ struct segment {
     struct io_stat stat;
     uint64_t id;
     enum err err;
-    bool busy;          /* being made */
-    bool is_reused;     /* it was another segment before */
+    bool busy;        /* being made */
+    bool is_reused;   /* it was another segment before */
+    uint64_t left_id; /* what was made and could not be removed; 0: none */
+    bool is_left_reused;
     uint64_t failed_ns; /* when the last one could not be made; 0: it could */
     char path[JOURNAL_PATH_BYTES], spare_path[JOURNAL_PATH_BYTES];
 };

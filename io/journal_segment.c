@@ -24,7 +24,7 @@ static struct op_next segment_look(struct op *op)
 {
     struct segment *s = segment_of(op);
     struct journal *j = s->journal;
-    if (j->counts.spares == 0)
+    if (j->counts.spares == 0 || s->id == s->left_id)
         return op_goto(CREATE);
     journal_spare_path(s->spare_path, j->folder, j->spares[--j->counts.spares]);
     io_stat(j->io, &s->req, op, s->path, &s->stat);
@@ -54,6 +54,7 @@ static struct op_next segment_renamed(struct op *op)
     j->counts.disk_bytes -= j->options.segment_bytes;
     if (s->req.err != OK)
         return op_goto(LOOK);
+    s->is_reused = true;
     io_open(j->io, &s->req, op, s->path, IO_UPDATE, &s->file);
     return op_wait(OPENED);
 }
@@ -79,14 +80,15 @@ static struct op_next segment_opened(struct op *op)
         s->file = NULL;
         return segment_fail(s);
     }
-    s->is_reused = true;
     return segment_publish(s);
 }
 
 static struct op_next segment_create(struct op *op)
 {
     struct segment *s = segment_of(op);
-    io_open(s->journal->io, &s->req, op, s->path, IO_CREATE, &s->file);
+    bool is_left = s->id == s->left_id;
+    s->is_reused = is_left && s->is_left_reused;
+    io_open(s->journal->io, &s->req, op, s->path, is_left ? IO_UPDATE : IO_CREATE, &s->file);
     return op_wait(CREATED);
 }
 
@@ -141,10 +143,15 @@ static struct op_next segment_undo(struct op *op)
     return op_wait(REMOVE);
 }
 
+/* What cannot be removed either is ours all the same, when the segment is made again. */
 static struct op_next segment_remove(struct op *op)
 {
     struct segment *s = segment_of(op);
-    return s->req.busy ? op_wait(REMOVE) : op_end(op, s->err);
+    if (s->req.busy)
+        return op_wait(REMOVE);
+    s->left_id = s->req.err == OK ? 0 : s->id;
+    s->is_left_reused = s->is_reused;
+    return op_end(op, s->err);
 }
 
 static const struct op_state states[] = {

@@ -51,11 +51,12 @@ static struct op_next refuse_all(struct journal *j, enum err err)
     return op_goto(IDLE);
 }
 
+/* The cause is never one that passes by itself: after a sync without space the bytes are gone. */
 static struct op_next journal_break(struct journal *j, enum err cause)
 {
     ensure(cause != OK);
     if (!j->broken)
-        j->broken = cause;
+        j->broken = err_class(cause) == ERR_CLASS_RETRY ? ERR_IO : cause;
     if (j->writing)
         journal_writing_done(j, j->broken);
     return op_goto(IDLE);

@@ -145,13 +145,6 @@ static inline enum err bench_append_all(struct bench *b, unsigned count)
     return first;
 }
 
-static inline enum err bench_read(struct bench *b, struct seen *seen)
-{
-    *seen = (struct seen){ .size_max = b->size_max, .answer = seen->answer };
-    journal_read(b->asker.io, &b->asker.req, &b->asker.op, "/data/log", see, seen, &seen->replay);
-    return await(&b->asker);
-}
-
 static inline enum err bench_read_as(struct bench *b, struct seen *seen, enum journal_holes holes)
 {
     struct journal_reading how = { .folder = "/data/log",
@@ -159,9 +152,13 @@ static inline enum err bench_read_as(struct bench *b, struct seen *seen, enum jo
                                    .record = see,
                                    .skipped = see_skipped,
                                    .context = seen };
-    *seen = (struct seen){ .size_max = b->size_max };
+    *seen = (struct seen){ .size_max = b->size_max, .answer = seen->answer };
     journal_read_as(b->asker.io, &b->asker.req, &b->asker.op, &how, &seen->replay);
     return await(&b->asker);
+}
+static inline enum err bench_read(struct bench *b, struct seen *seen)
+{
+    return bench_read_as(b, seen, JOURNAL_STRICT);
 }
 
 /* The record with this number in what was read; SIZE_MAX: none.  Numbers ascend. */

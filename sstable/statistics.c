@@ -194,7 +194,11 @@ enum err statistics_decode(enum sstable_version version, struct bytes file, stru
         if (!offsets[body] && body != COMPACTION)
             return report_set(report, ERR_CORRUPT, "Statistics.db: there is no %s",
                               body_names[body]);
-    return bodies_decode(&r, offsets, out);
+    err = bodies_decode(&r, offsets, out);
+    if (!err && !stats_fit_header(out, arena))
+        return report_set(report, ERR_CORRUPT,
+                          "Statistics.db: the covered clusterings do not fit the header's types");
+    return err;
 }
 
 void statistics_encode(const struct statistics *s, struct buf *out)

@@ -19,6 +19,8 @@ enum err statistics_take_type(struct statistics_reader *, const struct type **ou
                               bool *is_reversed);
 
 enum err stats_decode(struct statistics_reader *, struct statistics *out);
+/* Do the bounds of the covered clusterings fit the header's types? */
+bool stats_fit_header(const struct statistics *, struct arena *);
 void stats_encode(const struct statistics *, struct buf *out);
 enum err serialization_header_decode(struct statistics_reader *, struct serialization_header *out);
 void serialization_header_encode(const struct serialization_header *, struct buf *out);

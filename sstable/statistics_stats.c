@@ -98,6 +98,16 @@ static void put_values(struct buf *out, const struct stats_bound *bound)
     put_be32(out->data + count_at, count);
 }
 
+/* Bytes of values without a length, or 0, as clustering.h wants them. */
+static const size_t *fixed_of(struct arena *arena, const struct type *const *types, size_t count)
+{
+    size_t *fixed = arena_array(arena, size_t, count);
+    for (size_t i = 0; i < count; i++)
+        if (!type_sstable_fixed_bytes(types[i], &fixed[i]))
+            fixed[i] = 0;
+    return fixed;
+}
+
 static enum err take_bound(struct statistics_reader *r, const size_t *fixed, size_t fixed_count,
                            struct stats_bound *out)
 {
@@ -117,15 +127,13 @@ static enum err take_bound(struct statistics_reader *r, const size_t *fixed, siz
 static enum err take_slice(struct statistics_reader *r, struct statistics *out)
 {
     size_t count = cursor_count(&r->c, 1);
-    size_t *fixed = arena_array(r->arena, size_t, count);
+    const struct type **types = arena_array(r->arena, const struct type *, count);
     enum err err = r->c.bad ? statistics_corrupt(r, "more clustering types than there can be") : OK;
     for (size_t i = 0; !err && i < count; i++) {
-        const struct type *type;
         bool is_reversed;
-        err = statistics_take_type(r, &type, &is_reversed);
-        if (!err && !type_sstable_fixed_bytes(type, &fixed[i]))
-            fixed[i] = 0;
+        err = statistics_take_type(r, &types[i], &is_reversed);
     }
+    const size_t *fixed = err ? NULL : fixed_of(r->arena, types, count);
     if (!err)
         err = take_bound(r, fixed, count, &out->low);
     return err ? err : take_bound(r, fixed, count, &out->high);
@@ -143,18 +151,36 @@ static void put_slice(struct buf *out, const struct statistics *s)
     const struct serialization_header *header = &s->header;
     struct arena arena = { 0 };
     struct buf text = buf_in(&arena);
-    size_t *fixed = arena_array(&arena, size_t, header->clustering_count);
+    const size_t *fixed = fixed_of(&arena, header->clustering, header->clustering_count);
     buf_put_vint(out, header->clustering_count);
     for (size_t i = 0; i < header->clustering_count; i++) {
         buf_clear(&text);
         type_java_print(header->clustering[i], header->is_reversed[i], &text);
         buf_put_sized(out, buf_bytes(&text));
-        if (!type_sstable_fixed_bytes(header->clustering[i], &fixed[i]))
-            fixed[i] = 0;
     }
     put_bound(out, &s->low, fixed);
     put_bound(out, &s->high, fixed);
     arena_deinit(&arena);
+}
+
+static bool bound_fits(const struct stats_bound *bound, const size_t *fixed, size_t fixed_count)
+{
+    struct cursor c = cursor_of(bound->clustering);
+    if (bound->count > fixed_count)
+        return false;
+    for (uint32_t i = 0; i < bound->count; i++) {
+        size_t size = clustering_take(&c).size;
+        if (fixed[i] && size && size != fixed[i])
+            return false;
+    }
+    return !c.bad;
+}
+
+bool stats_fit_header(const struct statistics *s, struct arena *arena)
+{
+    size_t count = s->header.clustering_count;
+    const size_t *fixed = fixed_of(arena, s->header.clustering, count);
+    return bound_fits(&s->low, fixed, count) && bound_fits(&s->high, fixed, count);
 }
 
 static enum err take_covered(struct statistics_reader *r, struct statistics *out)

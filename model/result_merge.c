@@ -252,7 +252,7 @@ static void merge_emit_range(struct merge *m, const struct range_tombstone *rang
     announce(m);
     m->sink->range(m->sink, range);
     ranges_walk_next_range(&m->walk);
-    if (!is_beyond(m, end) && (!next_row.size || is_before(m, end, next_row)))
+    if (!next_row.size || is_before(m, end, next_row))
         merge_passed(m, end);
 }
 

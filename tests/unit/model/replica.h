@@ -12,45 +12,102 @@ static inline int row_at(const struct world *w, int place)
     return is_down ? ROWS_MAX - 1 - place : place;
 }
 
-/* A replica's answer: it stops after `rows` live rows or `steps` rows of any kind. */
+/* One answer as it is made: it stops after `rows` live rows or `steps` rows of any kind. */
+struct replica {
+    struct world *w;
+    uint32_t replicas; /* whose knowledge it has */
+    uint64_t rows, steps;
+    struct result_writer writer;
+    struct read_outcome outcome;
+};
+
+static inline bool replica_is_behind(const struct replica *r, const struct position *at)
+{
+    const struct read *read = &r->w->read;
+    return read->from.is_set && position_compare(at, &read->from, read->is_reversed) <= 0;
+}
+
+/* Ranges that begin behind where the answer ends may be told or not.  All that were told are true.
+ * Sometimes the answer ends at a bound behind the last row. */
+static inline void replica_ranges(struct replica *r, int partition, struct position at)
+{
+    struct world *w = r->w;
+    struct range_tombstone ranges[WRITES_MAX];
+    size_t count = known_ranges(w, r->replicas, partition, ranges);
+    bool is_reversed = w->read.is_reversed;
+    if (count && !r->outcome.has_more && r->steps < WRITES_MAX && prng_chance(&w->prng, 20)) {
+        struct position end = at;
+        end.row_key = is_reversed ? ranges[0].low : ranges[0].high;
+        bool is_further = !at.row_key.size || position_compare(&end, &at, is_reversed) > 0;
+        if (is_further && !replica_is_behind(r, &end))
+            r->outcome.has_more = true, r->outcome.last = end;
+    }
+    for (size_t i = 0; i < count; i++) {
+        struct position begin = at;
+        begin.row_key = is_reversed ? ranges[i].high : ranges[i].low;
+        bool is_beyond =
+            r->outcome.has_more && position_compare(&begin, &r->outcome.last, is_reversed) >= 0;
+        if (!is_beyond || prng_chance(&w->prng, 50))
+            r->writer.sink.range(&r->writer.sink, &ranges[i]);
+    }
+}
+
+static inline void replica_rows(struct replica *r, int number, struct position *at, bool has_head)
+{
+    struct world *w = r->w;
+    const struct partition *partition = &w->partitions[number];
+    struct read_sink *sink = &r->writer.sink;
+    for (int place = 0; place < ROWS_MAX && !r->outcome.has_more; place++) {
+        struct row row;
+        if (!known_row(w, r->replicas, number, row_at(w, place), &row))
+            continue;
+        struct position next = *at;
+        next.row_key = row.key;
+        if (replica_is_behind(r, &next))
+            continue;
+        if (!has_head)
+            sink->partition(sink, partition->key, partition->token, deletion_none());
+        has_head = true;
+        bool is_live = row_is_live(&row, NOW);
+        sink->row(sink, &row, is_live);
+        r->rows -= is_live, r->steps--;
+        *at = next;
+        r->outcome.has_more = r->rows == 0 || r->steps == 0;
+        r->outcome.last = next;
+    }
+}
+
+static inline void replica_partition(struct replica *r, int number)
+{
+    struct world *w = r->w;
+    const struct partition *partition = &w->partitions[number];
+    struct read_sink *sink = &r->writer.sink;
+    struct position at = { true, partition->token, partition->key, { 0 } };
+    struct range_tombstone ranges[WRITES_MAX];
+    struct deletion deletion = known_deletion(w, r->replicas, number);
+    struct row fixed;
+    if (!is_asked(&w->read, partition) || replica_is_behind(r, &at))
+        return;
+    bool has_static = known_row(w, r->replicas, number, STATIC_ROW, &fixed);
+    bool has_head = has_static || !deletion_is_none(deletion) ||
+                    known_ranges(w, r->replicas, number, ranges) > 0;
+    if (has_head)
+        sink->partition(sink, partition->key, partition->token, deletion);
+    if (has_static)
+        sink->row(sink, &fixed, row_is_live(&fixed, NOW));
+    replica_rows(r, number, &at, has_head);
+    replica_ranges(r, number, at);
+}
+
 static inline struct bytes replica_answer(struct world *w, uint32_t replicas, uint64_t rows,
                                           uint64_t steps)
 {
     struct buf out = buf_in(&w->arena);
-    struct read_outcome outcome = { 0 };
-    struct result_writer writer;
-    result_begin(&writer, &w->read, &out);
-    for (size_t p = 0; p < w->partitions_count && !outcome.has_more; p++) {
-        const struct partition *partition = &w->partitions[p];
-        struct deletion deletion = known_deletion(w, replicas, (int)p);
-        struct position end = { true, partition->token, partition->key, { 0 } };
-        const struct position *from = &w->read.from;
-        bool is_behind = from->is_set && position_compare(&end, from, w->read.is_reversed) <= 0;
-        bool has_head = false;
-        if (!is_asked(&w->read, partition) || is_behind)
-            continue;
-        if (!deletion_is_none(deletion))
-            writer.sink.partition(&writer.sink, partition->key, partition->token, deletion),
-                has_head = true;
-        for (int place = 0; place < ROWS_MAX && !outcome.has_more; place++) {
-            struct row row;
-            struct position at = end;
-            if (!known_row(w, replicas, (int)p, row_at(w, place), &row))
-                continue;
-            at.row_key = row.key;
-            if (from->is_set && position_compare(&at, from, w->read.is_reversed) <= 0)
-                continue;
-            if (!has_head)
-                writer.sink.partition(&writer.sink, partition->key, partition->token, deletion);
-            has_head = true;
-            bool is_live = row_is_live(&row, NOW);
-            writer.sink.row(&writer.sink, &row, is_live);
-            rows -= is_live, steps--;
-            outcome.has_more = rows == 0 || steps == 0;
-            outcome.last = at;
-        }
-    }
-    result_end(&writer, &outcome);
+    struct replica r = { .w = w, .replicas = replicas, .rows = rows, .steps = steps };
+    result_begin(&r.writer, &w->read, &out);
+    for (size_t p = 0; p < w->partitions_count && !r.outcome.has_more; p++)
+        replica_partition(&r, (int)p);
+    result_end(&r.writer, &r.outcome);
     return buf_bytes(&out);
 }
 

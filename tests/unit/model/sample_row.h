@@ -60,7 +60,8 @@ static inline void sample_place(const struct table *table, struct arena *arena,
 static inline bool sample_cell_equal(const struct cell *a, const struct cell *b)
 {
     return a->timestamp == b->timestamp && a->column == b->column && a->ttl == b->ttl &&
-           a->seconds == b->seconds && a->kind == b->kind && bytes_equal(a->value, b->value);
+           a->seconds == b->seconds && a->kind == b->kind && bytes_equal(a->path, b->path) &&
+           bytes_equal(a->value, b->value);
 }
 
 static inline bool sample_row_equal(const struct row *a, const struct row *b)

@@ -202,7 +202,7 @@ static const char *const lies[] = {
     "01000503000001000101",                   /* an int of three bytes */
     "010005040000000100",                     /* no text */
     "0100080400000001000000 00",              /* too many clustering values */
-    "01080604000000010000",                   /* an unknown flag */
+    "01100604000000010000",                   /* an unknown flag */
     "01020604000000010000",                   /* expiry without liveness */
     "010306040000000100020000 00",            /* a TTL of zero */
 };

@@ -2,7 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 #include "model/row_codec.h"
-#include "sample_row.h"
+#include "sample_cells.h"
+#include "sample_range.h"
 
 #include <stdlib.h>
 
@@ -11,17 +12,16 @@ enum {
     PARTITIONS_MAX = 12,
     ROWS_MAX = 10,
     WRITES_MAX = 120,
-    COLUMNS = 3,
-    FIRST = 2,
     NOW = 2,
 };
-static const enum type_kind kinds[] = { TYPE_INT };
+/* What a write is about, but for the number of a row. */
+enum { WHOLE_PARTITION = -1, STATIC_ROW = -2, ROWS_RANGE = -3 };
 
-/* One write: a deletion of a partition (row -1), or something about one of its rows. */
 struct write {
     int partition, row_number;
     uint32_t replicas; /* who has it */
     struct deletion deletion;
+    struct range_tombstone range;
     struct row row;
 };
 struct partition {
@@ -37,6 +37,7 @@ struct world {
     struct partition partitions[PARTITIONS_MAX]; /* by token, key */
     struct write writes[WRITES_MAX];
     struct bytes places[ROWS_MAX], clusterings[ROWS_MAX];
+    bool has_ranges;
     bool is_sharded; /* each partition on one replica; else rows anywhere */
     struct read read;
 };
@@ -61,22 +62,30 @@ static inline void world_write(struct world *w, struct write *write)
     write->partition = (int)prng_below(&w->prng, w->partitions_count);
     write->replicas = who(w, write->partition);
     write->deletion = deletion_none();
-    write->row_number = -1;
-    if (prng_chance(&w->prng, 8)) {
+    uint64_t kind = prng_below(&w->prng, 100);
+    if (kind < 6) {
+        write->row_number = WHOLE_PARTITION;
         write->deletion = sample_deletion(&w->prng, 100);
-        return;
+    } else if (kind < 12) {
+        write->row_number = STATIC_ROW;
+        sample_wide_row(&w->prng, &w->arena, w->table, true, &write->row);
+    } else if (kind < 24 && w->has_ranges) {
+        write->row_number = ROWS_RANGE;
+        sample_range(&w->prng, w->table, &w->arena, ROWS_MAX, &write->range);
+    } else {
+        write->row_number = (int)prng_below(&w->prng, ROWS_MAX);
+        sample_wide_row(&w->prng, &w->arena, w->table, false, &write->row);
+        write->row.key = w->places[write->row_number];
+        write->row.clustering = w->clusterings[write->row_number];
     }
-    write->row_number = (int)prng_below(&w->prng, ROWS_MAX);
-    sample_content(&w->prng, &w->arena, FIRST, COLUMNS, &write->row);
-    write->row.key = w->places[write->row_number];
-    write->row.clustering = w->clusterings[write->row_number];
 }
 
 static inline void world_init(struct world *w, uint64_t seed)
 {
     *w = (struct world){ .seed = seed, .prng = { seed } };
     arena_init(&w->arena, 65536);
-    w->table = sample_table(1, 1, kinds, (unsigned)prng_below(&w->prng, 2));
+    w->table = sample_wide_table(prng_chance(&w->prng, 50));
+    w->has_ranges = prng_chance(&w->prng, 75);
     w->replicas_count = 1 + prng_below(&w->prng, REPLICAS_MAX);
     w->is_sharded = prng_chance(&w->prng, 30);
     w->partitions_count = 1 + prng_below(&w->prng, PARTITIONS_MAX);
@@ -140,6 +149,29 @@ static inline struct deletion known_deletion(const struct world *w, uint32_t rep
     return newest;
 }
 
+/* The ranges of a partition that the given replicas know of. */
+static inline size_t known_ranges(const struct world *w, uint32_t replicas, int partition,
+                                  struct range_tombstone out[WRITES_MAX])
+{
+    size_t count = 0;
+    for (size_t i = 0; i < w->writes_count; i++)
+        if (w->writes[i].partition == partition && w->writes[i].row_number == ROWS_RANGE &&
+            (w->writes[i].replicas & replicas))
+            out[count++] = w->writes[i].range;
+    return count;
+}
+
+/* What covers a row of a partition, but for its own deletion. */
+static inline struct deletion known_cover(const struct world *w, uint32_t replicas, int partition,
+                                          struct bytes key)
+{
+    struct range_tombstone ranges[WRITES_MAX];
+    size_t count = known_ranges(w, replicas, partition, ranges);
+    return deletion_newer(known_deletion(w, replicas, partition),
+                          sample_covering(ranges, count, key));
+}
+
+/* row_number: of a row, or STATIC_ROW. */
 static inline bool known_row(struct world *w, uint32_t replicas, int partition, int row_number,
                              struct row *out)
 {
@@ -151,8 +183,7 @@ static inline bool known_row(struct world *w, uint32_t replicas, int partition, 
             rows[count++] = w->writes[i].row;
     if (count == 0)
         return false;
-    struct sample_rows known = { rows, count, FIRST, COLUMNS };
-    sample_merge(&w->arena, &known, known_deletion(w, replicas, partition), out);
-    return out->cells_count || out->liveness.timestamp != TIMESTAMP_NONE ||
-           !deletion_is_none(out->deletion);
+    sample_wide_merge(&w->arena, w->table, rows, count,
+                      known_cover(w, replicas, partition, rows[0].key), out);
+    return !sample_row_is_nothing(out);
 }

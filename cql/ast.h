@@ -128,11 +128,28 @@ struct column_nodes {
     bool has_two; /* ... twice */
     struct names partition, clustering;
 };
-struct schema_node {         /* CREATE and DROP of keyspaces and tables, USE, TRUNCATE */
+struct renames {
+    struct names from, to;
+};
+enum alter_kind {
+    ALTER_ADD,
+    ALTER_DROP,
+    ALTER_RENAME,
+    ALTER_OPTIONS,
+    ALTER_RETYPE,
+    ALTER_MASK,
+    ALTER_COMPACT,
+};
+struct schema_node {         /* CREATE, ALTER, DROP of keyspaces, tables, types; USE, TRUNCATE */
     bool is_conditional;     /* IF [NOT] EXISTS */
-    struct table_name table; /* a keyspace's name is in table.keyspace */
-    struct column_nodes columns;
+    struct table_name table; /* or the type; a keyspace's name is in table.keyspace */
+    struct column_nodes columns; /* or fields */
     struct properties properties;
+    enum alter_kind alter;
+    uint32_t alter_at;
+    bool skips; /* ADD IF NOT EXISTS, DROP and RENAME IF EXISTS: columns */
+    struct renames renames;
+    const struct term *timestamp;
 };
 
 enum statement_kind {
@@ -142,9 +159,14 @@ enum statement_kind {
     STATEMENT_DELETE,
     STATEMENT_BATCH,
     STATEMENT_CREATE_KEYSPACE,
+    STATEMENT_ALTER_KEYSPACE,
     STATEMENT_DROP_KEYSPACE,
     STATEMENT_CREATE_TABLE,
+    STATEMENT_ALTER_TABLE,
     STATEMENT_DROP_TABLE,
+    STATEMENT_CREATE_TYPE,
+    STATEMENT_ALTER_TYPE,
+    STATEMENT_DROP_TYPE,
     STATEMENT_USE,
     STATEMENT_TRUNCATE,
 };

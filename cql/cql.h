@@ -10,17 +10,18 @@
  *
  * In reading order: lexer.re, parser.y, term.h and ast.h (what is said); parse.c (one parse and its
  * errors); plan.h (what is meant); prepare*.c, options.c (from the one to the other); expr.c,
- * functions.c, aggregate.c (values); where.c, bind.c, bind_schema.c (with values); run.c, page.c (a
- * SELECT as it runs).
+ * functions.c, aggregate.c (values); where.c, bind*.c (with values); run.c, page.c (a SELECT as it
+ * runs).
  *
  * Limits: what the grammar of Cassandra 5.0 has and this does not answers ERR_INVALID with
  * "... is not there yet", at its place in the text; nothing is half understood.
  *
- *     missing whole      ALTER, types, indexes, views, functions, triggers, roles, DESCRIBE
- *                        (parse.c knows them by their first words)
- *     missing in others  IF, JSON, GROUP BY, CAST, arithmetic, collections, tuples as values,
- *                        counters, static columns, filtering by other columns than clustering
- *                        ones, deletes of ranges, logged batches of several partitions
+ *     missing whole      indexes, views, functions, triggers, roles, DESCRIBE (parse.c knows them
+ *                        by their first words)
+ *     missing in others  IF, JSON, GROUP BY, CAST, arithmetic, literals of collections and tuples,
+ *                        writes of collections that are not frozen, of counters and of static
+ *                        columns, filtering by other columns than clustering ones, deletes of
+ *                        ranges, logged batches of several partitions, masks, COMPACT STORAGE
  */
 // SPDX-License-Identifier: Apache-2.0
 #pragma once

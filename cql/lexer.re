@@ -42,9 +42,11 @@ again:
     "\x00"        { at--; code = at == lexer->end ? 0 : -1; goto done; }
     *             { code = -1; goto done; }
 
-    'add' | 'alter' | 'authorize' | 'describe' | 'entries' | 'execute' | 'full'
-    | 'grant' | 'index' | 'materialized' | 'modify' | 'norecursive' | 'on' | 'or' | 'rename'
-    | 'revoke' | 'to' | 'view'  { code = TOKEN_RESERVED; goto done; }
+    'authorize' | 'describe' | 'entries' | 'execute' | 'full' | 'grant' | 'index'
+    | 'materialized' | 'modify' | 'norecursive' | 'on' | 'or' | 'revoke'
+    | 'view'      { code = TOKEN_RESERVED; goto done; }
+    'add'         { code = TOKEN_ADD; goto done; }
+    'alter'       { code = TOKEN_ALTER; goto done; }
     'allow'       { code = TOKEN_ALLOW; goto done; }
     'and'         { code = TOKEN_AND; goto done; }
     'apply'       { code = TOKEN_APPLY; goto done; }
@@ -72,8 +74,10 @@ again:
     'of'          { code = TOKEN_OF; goto done; }
     'order'       { code = TOKEN_ORDER; goto done; }
     'primary'     { code = TOKEN_PRIMARY; goto done; }
+    'rename'      { code = TOKEN_RENAME; goto done; }
     'select'      { code = TOKEN_SELECT; goto done; }
     'set'         { code = TOKEN_SET; goto done; }
+    'to'          { code = TOKEN_TO; goto done; }
     'token'       { code = TOKEN_TOKEN; goto done; }
     'truncate'    { code = TOKEN_TRUNCATE; goto done; }
     'unlogged'    { code = TOKEN_UNLOGGED; goto done; }
@@ -107,6 +111,7 @@ again:
     'timeout'     { code = TOKEN_TIMEOUT; goto done; }
     'timestamp'   { code = TOKEN_TIMESTAMP; goto done; }
     'ttl'         { code = TOKEN_TTL; goto done; }
+    'type'        { code = TOKEN_TYPE; goto done; }
     'unset'       { code = TOKEN_UNSET; goto done; }
     'values'      { code = TOKEN_VALUES; goto done; }
 
@@ -156,9 +161,12 @@ done:
     return code;
 }
 
-/* `SELECT json FROM t` and `SELECT cast, a FROM t` name columns; `SELECT JSON a`, `CAST(` do not. */
+/* `SELECT json FROM t`, `SELECT cast, a FROM t` and `DROP compact` name columns; `SELECT JSON a`,
+ * `CAST(` and `DROP COMPACT STORAGE` do not. */
 int lexer_in_context(int before, int code, int after)
 {
+    if (code == TOKEN_COMPACT)
+        return after == TOKEN_STORAGE ? code : TOKEN_IDENT;
     if (code == TOKEN_CAST)
         return after == TOKEN_LP ? code : TOKEN_IDENT;
     if (before != TOKEN_SELECT || (code != TOKEN_JSON && code != TOKEN_DISTINCT))

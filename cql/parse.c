@@ -26,15 +26,9 @@ void cql_parser(void *parser, int code, struct token, struct parse *);
 static const struct {
     const char *first, *second, *name;
 } missing[] = {
-    { "ALTER", "KEYSPACE", "ALTER KEYSPACE" },
-    { "ALTER", "SCHEMA", "ALTER KEYSPACE" },
-    { "ALTER", "TABLE", "ALTER TABLE" },
-    { "ALTER", "COLUMNFAMILY", "ALTER TABLE" },
-    { "ALTER", "TYPE", "ALTER TYPE" },
     { "ALTER", "MATERIALIZED", "ALTER MATERIALIZED VIEW" },
     { "ALTER", "ROLE", "ALTER ROLE" },
     { "ALTER", "USER", "ALTER USER" },
-    { "CREATE", "TYPE", "CREATE TYPE" },
     { "CREATE", "INDEX", "CREATE INDEX" },
     { "CREATE", "CUSTOM", "CREATE CUSTOM INDEX" },
     { "CREATE", "MATERIALIZED", "CREATE MATERIALIZED VIEW" },
@@ -44,7 +38,6 @@ static const struct {
     { "CREATE", "TRIGGER", "CREATE TRIGGER" },
     { "CREATE", "ROLE", "CREATE ROLE" },
     { "CREATE", "USER", "CREATE USER" },
-    { "DROP", "TYPE", "DROP TYPE" },
     { "DROP", "INDEX", "DROP INDEX" },
     { "DROP", "MATERIALIZED", "DROP MATERIALIZED VIEW" },
     { "DROP", "FUNCTION", "DROP FUNCTION" },

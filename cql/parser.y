@@ -20,8 +20,8 @@
 %syntax_error { parse_unexpected(parse, yymajor, TOKEN); }
 %stack_overflow { parse_too_deep(parse, parse->text.size ? (uint32_t)parse->text.size - 1 : 0); }
 %fallback IDENT ANN AS CAST CLUSTERING COMPACT CONTAINS COUNTER DEFAULT DISTINCT EXISTS FILTERING GROUP
-    JSON KEY LIKE MASKED PARTITION PER STATIC STORAGE TIMEOUT TIMESTAMP TTL UNSET VALUES
-    DURATION_ISO.
+    JSON KEY LIKE MASKED PARTITION PER STATIC STORAGE TIMEOUT TIMESTAMP TTL TYPE UNSET
+    VALUES DURATION_ISO.
 %left PLUS MINUS.
 %left STAR SLASH PERCENT.
 %right NEGATIVE.
@@ -339,7 +339,7 @@ batched(L) ::= . { L = (struct statements){ 0 }; }
 batched(L) ::= batched(B) write(S). { L = B; ast_add(parse, &L, S); }
 batched(L) ::= batched(B) SEMI. { L = B; }
 
-// ---- keyspaces and tables ----
+// ---- keyspaces, tables and user types ----
 %type if_exists { bool }
 %type not_exists { bool }
 %type columns { struct column_nodes }
@@ -360,6 +360,10 @@ statement(S) ::= CREATE(K) KEYSPACE not_exists(C) name(N) WITH properties(P). {
     S = ast_statement(parse, STATEMENT_CREATE_KEYSPACE, K.at);
     S->schema = (struct schema_node){ .is_conditional = C, .table.keyspace = N, .properties = P };
 }
+statement(S) ::= ALTER(K) KEYSPACE if_exists(C) name(N) WITH properties(P). {
+    S = ast_statement(parse, STATEMENT_ALTER_KEYSPACE, K.at);
+    S->schema = (struct schema_node){ .is_conditional = C, .table.keyspace = N, .properties = P };
+}
 statement(S) ::= DROP(K) KEYSPACE if_exists(C) name(N). {
     S = ast_statement(parse, STATEMENT_DROP_KEYSPACE, K.at);
     S->schema = (struct schema_node){ .is_conditional = C, .table.keyspace = N };
@@ -373,6 +377,77 @@ statement(S) ::= DROP(K) TABLE if_exists(C) table_name(T). {
     S = ast_statement(parse, STATEMENT_DROP_TABLE, K.at);
     S->schema = (struct schema_node){ .is_conditional = C, .table = T };
 }
+statement(S) ::= ALTER(K) TABLE if_exists(C) table_name(T) alteration(A). {
+    S = ast_statement(parse, STATEMENT_ALTER_TABLE, K.at);
+    S->schema = A;
+    S->schema.is_conditional = C;
+    S->schema.table = T;
+}
+statement(S) ::= CREATE(K) TYPE not_exists(C) table_name(T) LP fields(L) RP. {
+    S = ast_statement(parse, STATEMENT_CREATE_TYPE, K.at);
+    S->schema = (struct schema_node){ .is_conditional = C, .table = T, .columns = L };
+}
+statement(S) ::= ALTER(K) TYPE if_exists(C) table_name(T) alteration(A). {
+    S = ast_statement(parse, STATEMENT_ALTER_TYPE, K.at);
+    S->schema = A;
+    S->schema.is_conditional = C;
+    S->schema.table = T;
+}
+statement(S) ::= DROP(K) TYPE if_exists(C) table_name(T). {
+    S = ast_statement(parse, STATEMENT_DROP_TYPE, K.at);
+    S->schema = (struct schema_node){ .is_conditional = C, .table = T };
+}
+%type alteration { struct schema_node }
+%type fields { struct column_nodes }
+%type added { struct column_node }
+%type some_added { struct column_nodes }
+%type column_names { struct names }
+%type renames { struct renames }
+%type time { const struct term * }
+alteration(A) ::= ADD(K) not_exists(C) added(N). {
+    A = (struct schema_node){ .alter = ALTER_ADD, .alter_at = K.at, .skips = C };
+    ast_add(parse, &A.columns, N);
+}
+alteration(A) ::= ADD(K) not_exists(C) LP some_added(L) RP. {
+    A = (struct schema_node){ .alter = ALTER_ADD, .alter_at = K.at, .skips = C, .columns = L };
+}
+alteration(A) ::= DROP(K) if_exists(C) column_names(L) time(T). {
+    A = (struct schema_node){ .alter = ALTER_DROP, .alter_at = K.at, .skips = C, .renames.from = L,
+                              .timestamp = T };
+}
+alteration(A) ::= RENAME(K) if_exists(C) renames(R). {
+    A = (struct schema_node){ .alter = ALTER_RENAME, .alter_at = K.at, .skips = C, .renames = R };
+}
+alteration(A) ::= WITH(K) properties(P). {
+    A = (struct schema_node){ .alter = ALTER_OPTIONS, .alter_at = K.at, .properties = P };
+}
+alteration(A) ::= ALTER(K) if_exists name TYPE type.
+    { A = (struct schema_node){ .alter = ALTER_RETYPE, .alter_at = K.at }; }
+alteration(A) ::= ALTER(K) if_exists name MASKED WITH DEFAULT.
+    { A = (struct schema_node){ .alter = ALTER_MASK, .alter_at = K.at }; }
+alteration(A) ::= ALTER(K) if_exists name MASKED WITH name LP arguments RP.
+    { A = (struct schema_node){ .alter = ALTER_MASK, .alter_at = K.at }; }
+alteration(A) ::= ALTER(K) if_exists name DROP MASKED.
+    { A = (struct schema_node){ .alter = ALTER_MASK, .alter_at = K.at }; }
+alteration(A) ::= DROP(K) COMPACT STORAGE.
+    { A = (struct schema_node){ .alter = ALTER_COMPACT, .alter_at = K.at }; }
+added(C) ::= name(N) type(Y) is_static(S) is_masked(M).
+    { C = (struct column_node){ .name = N, .type = Y, .is_static = S, .is_masked = M }; }
+some_added(L) ::= added(C). { L = (struct column_nodes){ 0 }; ast_add(parse, &L, C); }
+some_added(L) ::= some_added(B) COMMA added(C). { L = B; ast_add(parse, &L, C); }
+fields(L) ::= name(N) type(Y).
+    { L = (struct column_nodes){ 0 };
+      ast_add(parse, &L, ((struct column_node){ .name = N, .type = Y })); }
+fields(L) ::= fields(B) COMMA name(N) type(Y).
+    { L = B; ast_add(parse, &L, ((struct column_node){ .name = N, .type = Y })); }
+column_names(L) ::= name(N). { L = (struct names){ 0 }; ast_add(parse, &L, N); }
+column_names(L) ::= LP names(A) RP. { L = A; }
+time(T) ::= . { T = NULL; }
+time(T) ::= USING TIMESTAMP term(A). { T = A; }
+renames(R) ::= name(A) TO name(B).
+    { R = (struct renames){ 0 }; ast_add(parse, &R.from, A); ast_add(parse, &R.to, B); }
+renames(R) ::= renames(L) AND name(A) TO name(B).
+    { R = L; ast_add(parse, &R.from, A); ast_add(parse, &R.to, B); }
 statement(S) ::= USE(K) name(N). {
     S = ast_statement(parse, STATEMENT_USE, K.at);
     S->schema = (struct schema_node){ .table.keyspace = N };

@@ -93,3 +93,9 @@ const char *cql_kind_name(enum cql_kind kind)
     ensure((size_t)kind < array_count(names));
     return names[kind];
 }
+
+bool plan_has_counters(const struct table *table)
+{
+    const struct column *last = &table->columns[table->columns_count - 1];
+    return last->type->kind == TYPE_COUNTER;
+}

@@ -6,7 +6,7 @@
  *     write    where + cells + using       one INSERT, UPDATE or DELETE
  *     select   where + fields + limits
  *     batch    writes
- *     schema   CREATE, DROP: judged against the catalog when bound
+ *     schema   CREATE, ALTER, DROP: judged against the catalog when bound
  */
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
@@ -82,17 +82,42 @@ struct plan_select {
 };
 
 enum { REPLICAS_MAX = 16 };
+/* What CQL_CHANGE does. */
+enum plan_change {
+    PLAN_CREATE_KEYSPACE,
+    PLAN_ALTER_KEYSPACE,
+    PLAN_DROP_KEYSPACE,
+    PLAN_CREATE_TABLE,
+    PLAN_ADD_COLUMNS,
+    PLAN_DROP_COLUMNS,
+    PLAN_RENAME_COLUMNS,
+    PLAN_SET_OPTIONS,
+    PLAN_DROP_TABLE,
+    PLAN_CREATE_TYPE,
+    PLAN_ADD_FIELDS,
+    PLAN_RENAME_FIELDS,
+    PLAN_DROP_TYPE,
+};
+struct plan_column { /* or a field of a type */
+    const char *name, *to;
+    const struct type *type;
+    bool is_static;
+};
 struct plan_schema {
     bool is_conditional;
-    const char *keyspace_name, *table_name;
-    struct keyspace *keyspace; /* CREATE KEYSPACE */
-    unsigned every_factor;     /* NetworkTopologyStrategy's replication_factor; 0: none */
-    struct table *table;       /* CREATE TABLE: in the plan's arena, without id unless given */
+    const char *keyspace_name, *name; /* of the table or the type; NULL: the keyspace is meant */
+    struct keyspace *keyspace;        /* CREATE, ALTER KEYSPACE */
+    bool has_replication, has_durability;
+    unsigned every_factor; /* NetworkTopologyStrategy's replication_factor; 0: none */
+    struct table *table;   /* CREATE TABLE: in the plan's arena, without id unless given; of ALTER
+                              TABLE its options */
     bool has_id;
+    bool skips; /* what is added and there, what is dropped and absent */
+    size_t columns_count;
+    struct plan_column *columns; /* added, dropped or renamed; fields of CREATE TYPE */
+    bool has_time;
+    int64_t dropped_at; /* microseconds: USING TIMESTAMP */
 };
-
-/* What CQL_CHANGE does. */
-enum plan_change { PLAN_CREATE_KEYSPACE, PLAN_DROP_KEYSPACE, PLAN_CREATE_TABLE, PLAN_DROP_TABLE };
 
 struct cql_plan {
     unsigned refs;
@@ -112,3 +137,6 @@ struct cql_plan {
         struct plan_schema *schema; /* CHANGE, USE */
     };
 };
+
+/* Is it a table of counters: its columns beside the key are nothing else? */
+bool plan_has_counters(const struct table *);

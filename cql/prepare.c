@@ -15,7 +15,7 @@ enum { SCRATCH_BLOCK_BYTES = 16 * 1024, PLAN_BLOCK_BYTES = 2048 };
 
 enum err prepare_keyspace(struct prepare *p, const struct table_name *name, const char **out)
 {
-    *out = name->keyspace.text;
+    *out = p->keyspace = name->keyspace.text;
     if (*out)
         return OK;
     p->plan->uses_keyspace = true;
@@ -23,6 +23,7 @@ enum err prepare_keyspace(struct prepare *p, const struct table_name *name, cons
     if (!*out)
         return prepare_invalid(p, name->name.at,
                                "no keyspace is in use: USE one, or write keyspace.table");
+    p->keyspace = *out;
     return OK;
 }
 
@@ -152,9 +153,14 @@ static enum err prepare_statement(struct prepare *p)
     case STATEMENT_BATCH:
         return prepare_batch(p, &statement->batch);
     case STATEMENT_CREATE_KEYSPACE:
+    case STATEMENT_ALTER_KEYSPACE:
     case STATEMENT_DROP_KEYSPACE:
     case STATEMENT_CREATE_TABLE:
+    case STATEMENT_ALTER_TABLE:
     case STATEMENT_DROP_TABLE:
+    case STATEMENT_CREATE_TYPE:
+    case STATEMENT_ALTER_TYPE:
+    case STATEMENT_DROP_TYPE:
     case STATEMENT_USE:
     case STATEMENT_TRUNCATE:
         break;

@@ -5,6 +5,7 @@
  *     prepare_selector.c  terms of a select list, and what their columns are called
  *     prepare_where.c     relations to keys, choices and slices
  *     prepare_select.c, prepare_write.c, prepare_schema.c: statements
+ *     prepare_keyspace.c, prepare_table.c, prepare_type.c: those about the schema
  *
  * Every function returns the first error; it has been reported by then.
  */
@@ -18,6 +19,8 @@ struct prepare {
     struct parse parse;  /* its arena is for the time of preparing */
     struct arena *arena; /* the plan's */
     struct cql_plan *plan;
+    const char *keyspace; /* of the table or type that the statement is about: user types in it are
+                             that keyspace's */
 };
 
 /* "... (line 1:7)"; "X is not there yet (line 1:7)". */
@@ -73,7 +76,9 @@ enum err prepare_select(struct prepare *, const struct select_node *);
 enum err prepare_write(struct prepare *, const struct statement *, struct plan_write **out);
 enum err prepare_batch(struct prepare *, const struct batch_node *);
 enum err prepare_schema(struct prepare *, const struct statement *);
-/* Table options: checked and normalised into the plan's arena. */
+/* Table options, each checked by itself, into schema->table. */
 enum err prepare_options(struct prepare *, const struct properties *, struct plan_schema *);
+/* False when there is one of this name. */
+bool option_put(struct table *, struct option);
 /* A property's map of literals as sorted pairs of texts. */
 enum err prepare_map(struct prepare *, const struct property *, struct option *out);

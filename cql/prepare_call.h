@@ -7,7 +7,7 @@
 /* A call; `select` is NULL where a value is wanted, so that columns and aggregates are refused. */
 enum err prepare_call(struct prepare *, const struct term *, struct plan_select *select,
                       const struct table *, struct expr **out);
-/* A native type, or why not. */
+/* The type, user types as copies; or why there is none. */
 enum err prepare_type(struct prepare *, const struct type_node *, const struct type **out);
 enum err prepare_term_missing(struct prepare *, const struct term *);
 

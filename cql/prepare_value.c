@@ -191,22 +191,3 @@ enum err prepare_term_missing(struct prepare *p, const struct term *term)
     ensure((size_t)term->kind < array_count(names) && names[term->kind]);
     return prepare_missing(p, term->at, names[term->kind]);
 }
-
-/* A native type, or why not. */
-enum err prepare_type(struct prepare *p, const struct type_node *node, const struct type **out)
-{
-    static const char *const missing[] = { "list", "set", "map", "tuple", "frozen", "vector" };
-    *out = NULL;
-    if (node->is_class)
-        return prepare_missing(p, node->at, "a type given as a Java class is");
-    if (!node->keyspace && !node->parts.count)
-        *out = type_by_name(bytes_text(node->name));
-    if (*out)
-        return OK;
-    for (size_t i = 0; i < array_count(missing) && node->parts.count; i++)
-        if (strcmp(node->name, missing[i]) == 0)
-            return prepare_fail(p, ERR_INVALID, node->at, "the type %s is not there yet",
-                                missing[i]);
-    return prepare_invalid(p, node->at, "unknown type %s%s%s", node->keyspace ? node->keyspace : "",
-                           node->keyspace ? "." : "", node->name);
-}

@@ -18,20 +18,6 @@ static enum err prepare_using(struct prepare *p, const struct using *using, stru
     return err;
 }
 
-static uint32_t default_ttl(const struct table *table)
-{
-    for (size_t i = 0; i < table->options_count; i++) {
-        const struct option *option = &table->options[i];
-        if (strcmp(option->name, "default_time_to_live") != 0 || !option->value)
-            continue;
-        uint32_t ttl = 0;
-        for (const char *c = option->value; *c >= '0' && *c <= '9'; c++)
-            ttl = ttl * 10 + (uint32_t)(*c - '0');
-        return ttl;
-    }
-    return 0;
-}
-
 static enum err cell_column(struct prepare *p, const struct plan_write *w, struct name name,
                             const struct column **out)
 {
@@ -42,6 +28,8 @@ static enum err cell_column(struct prepare *p, const struct plan_write *w, struc
         return prepare_missing(p, name.at, "writing a static column is");
     if ((*out)->type->kind == TYPE_COUNTER)
         return prepare_missing(p, name.at, "writing a counter is");
+    if (type_is_multicell((*out)->type))
+        return prepare_missing(p, name.at, "writing a collection or type that is not frozen is");
     return OK;
 }
 
@@ -199,7 +187,7 @@ enum err prepare_write(struct prepare *p, const struct statement *statement,
         return err;
     size_t most = node->columns.count + node->assignments.count;
     w->cells = arena_array(p->arena, struct write_cell, most + 1);
-    w->default_ttl = default_ttl(w->table);
+    w->default_ttl = (uint32_t)w->table->params->default_time_to_live;
     if (statement->kind == STATEMENT_INSERT)
         err = prepare_insert(p, node, w);
     else

@@ -1,6 +1,7 @@
 /* fake.h - a store in memory for the tests of the language: mutations in, reads out.
  *
- * It keeps merged rows and follows model/read.h to the letter, slowly.
+ * It keeps merged rows and follows model/read.h to the letter, slowly.  Tables are known by their
+ * ids, since an altered table is another one.
  */
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
@@ -9,7 +10,7 @@
 enum { FAKE_PARTS = 2000, FAKE_ROWS = 64 };
 
 struct fake_part {
-    const struct table *table;
+    struct uuid table;
     struct bytes key;
     int64_t token;
     struct deletion deletion;
@@ -23,17 +24,18 @@ struct fake {
     unsigned reads;                      /* how often it was asked */
 };
 
-static inline int fake_compare(const struct fake_part *p, const struct table *table, int64_t token,
+static inline int fake_compare(const struct fake_part *p, const struct uuid *table, int64_t token,
                                struct bytes key)
 {
-    if (p->table != table)
-        return p->table < table ? -1 : 1;
+    int order = memcmp(p->table.b, table->b, sizeof table->b);
+    if (order)
+        return order;
     if (p->token != token)
         return p->token < token ? -1 : 1;
     return bytes_compare(p->key, key);
 }
 
-static inline struct fake_part *fake_part(struct fake *f, const struct table *table,
+static inline struct fake_part *fake_part(struct fake *f, const struct uuid *table,
                                           struct bytes key)
 {
     int64_t token = key_token(key);
@@ -44,7 +46,7 @@ static inline struct fake_part *fake_part(struct fake *f, const struct table *ta
         return f->parts[at];
     ensure(f->parts_count < FAKE_PARTS);
     struct fake_part *p = arena_new(&f->arena, struct fake_part);
-    *p = (struct fake_part){ .table = table,
+    *p = (struct fake_part){ .table = *table,
                              .key = arena_copy(&f->arena, key),
                              .token = token,
                              .deletion = deletion_none() };
@@ -54,13 +56,14 @@ static inline struct fake_part *fake_part(struct fake *f, const struct table *ta
     return p;
 }
 
-static inline void fake_row(struct fake *f, struct fake_part *p, const struct row *row)
+static inline void fake_row(struct fake *f, const struct table *table, struct fake_part *p,
+                            const struct row *row)
 {
     size_t at = 0;
     while (at < p->rows_count && bytes_compare(p->rows[at]->key, row->key) < 0)
         at++;
     if (at < p->rows_count && bytes_equal(p->rows[at]->key, row->key)) {
-        p->rows[at] = row_merge(&f->arena, p->table, p->rows[at], row, p->deletion);
+        p->rows[at] = row_merge(&f->arena, table, p->rows[at], row, p->deletion);
         return;
     }
     ensure(p->rows_count < FAKE_ROWS);
@@ -70,7 +73,7 @@ static inline void fake_row(struct fake *f, struct fake_part *p, const struct ro
                            .liveness.timestamp = TIMESTAMP_NONE,
                            .deletion = deletion_none() };
     memmove(p->rows + at + 1, p->rows + at, (p->rows_count - at) * sizeof *p->rows);
-    p->rows[at] = row_merge(&f->arena, p->table, row, empty, p->deletion);
+    p->rows[at] = row_merge(&f->arena, table, row, empty, p->deletion);
     p->rows_count++;
 }
 
@@ -78,12 +81,12 @@ static inline void fake_apply(struct fake *f, const struct table *table, struct 
 {
     struct mutation m;
     ensure(mutation_decode(arena_copy(&f->arena, encoded), table, &f->arena, &m) == OK);
-    struct fake_part *p = fake_part(f, table, m.key);
+    struct fake_part *p = fake_part(f, &table->id, m.key);
     p->deletion = deletion_newer(p->deletion, m.deletion);
     for (size_t i = 0; i < p->rows_count; i++)
         row_shadow(p->rows[i], p->deletion);
     for (size_t i = 0; i < m.rows_count; i++)
-        fake_row(f, p, &m.rows[i]);
+        fake_row(f, table, p, &m.rows[i]);
 }
 
 static inline bool fake_in_slices(const struct read *read, struct bytes key)
@@ -104,7 +107,7 @@ static inline bool fake_is_behind(const struct read *read, const struct fake_par
     const struct position *from = &read->from;
     if (!from->is_set)
         return true;
-    int c = fake_compare(p, p->table, from->token, from->key);
+    int c = fake_compare(p, &p->table, from->token, from->key);
     if (c)
         return c > 0;
     if (!from->row_key.size)
@@ -115,7 +118,7 @@ static inline bool fake_is_behind(const struct read *read, const struct fake_par
 
 static inline bool fake_part_fits(const struct read *read, const struct fake_part *p)
 {
-    if (!uuid_equal(&p->table->id, &read->table))
+    if (!uuid_equal(&p->table, &read->table))
         return false;
     if (read->is_range)
         return p->token > read->after && p->token <= read->upto;

@@ -315,10 +315,12 @@ START_TEST(a_table_is_made_as_it_was_said)
     ck_assert_str_eq(t->options[0].name, "comment");
     ck_assert_str_eq(t->options[0].value, "it's");
     ck_assert_str_eq(t->options[1].pairs[0], "class");
-    ck_assert_str_eq(t->options[1].pairs[1],
-                     "org.apache.cassandra.db.compaction.SizeTieredCompactionStrategy");
+    ck_assert_str_eq(t->options[1].pairs[1], "SizeTieredCompactionStrategy");
     ck_assert_str_eq(t->options[1].pairs[3], "8");
     ck_assert_str_eq(t->options[2].name, "gc_grace_seconds");
+    ck_assert_int_eq(t->params->gc_grace_seconds, 60);
+    ck_assert_str_eq(compaction_option(&t->params->compaction, "class"),
+                     "org.apache.cassandra.db.compaction.SizeTieredCompactionStrategy");
 }
 END_TEST
 

@@ -1,8 +1,9 @@
 """The Java program as an object: one JVM, one command at a time (README.md says what they are).
 
-    with Cassandra("5.0") as cassandra:
-        cassandra.ask("dump", data, "out.jsonl")
+with Cassandra("5.0") as cassandra:
+    cassandra.ask("dump", data, "out.jsonl")
 """
+
 # SPDX-License-Identifier: Apache-2.0
 import json
 import pathlib
@@ -25,13 +26,20 @@ class Cassandra:
     def __init__(self, version):
         self.version = version
         self.format = FORMATS[version]
-        prepared = subprocess.run([HERE / "jvm", version, "--prepare"], stderr=subprocess.PIPE, text=True)
+        prepared = subprocess.run(
+            [HERE / "jvm", version, "--prepare"], stderr=subprocess.PIPE, text=True
+        )
         if prepared.returncode == 3:
             raise NotHere(prepared.stderr.strip() or "no java or mvn")
         if prepared.returncode != 0:
             sys.exit(prepared.stderr)
-        self.process = subprocess.Popen([HERE / "jvm", version], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
-                                        stderr=subprocess.DEVNULL, text=True)
+        self.process = subprocess.Popen(
+            [HERE / "jvm", version],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            text=True,
+        )
 
     def ask(self, *words):
         """What the command answers; Refused if that is an error."""

@@ -4,6 +4,7 @@ Dumps are compared after these changes (README.md): `expired`, `table kind` and,
 partition's position are left out; numbers keep their digits, but in columns of floats they are the
 number that the digits mean.  Maps stay lists of pairs: order counts, and so do doubles.
 """
+
 # SPDX-License-Identifier: Apache-2.0
 import json
 import struct
@@ -18,11 +19,13 @@ class Number(str):
 
 
 def parse(line):
-    return json.loads(line, object_pairs_hook=Pairs, parse_float=Number, parse_int=Number, parse_constant=Number)
+    return json.loads(
+        line, object_pairs_hook=Pairs, parse_float=Number, parse_int=Number, parse_constant=Number
+    )
 
 
 def real(text, size):
-    """The float (size 4) or double (8) that the text means, as its bytes in hex; the text if none."""
+    """The float (size 4) or double (8) that the text means, its bytes in hex; the text if none."""
     try:
         number = float(text)
         return struct.pack(">f" if size == 4 else ">d", number).hex()
@@ -74,14 +77,18 @@ class Dump:
         if isinstance(found, Pairs):
             found = dict(found)
         if isinstance(found, dict):
-            members = {name: self.plain(inner) for name, inner in found.items() if name != "expired"}
+            members = {
+                name: self.plain(inner) for name, inner in found.items() if name != "expired"
+            }
             if "clustering" in found:
                 members["clustering"] = self.clustering(found["clustering"])
             return members
         return [self.plain(inner) for inner in found] if isinstance(found, list) else found
 
     def clustering(self, values):
-        return [value(one, size) for one, size in zip(values, self.clustering_sizes)] + values[len(self.clustering_sizes):]
+        return [value(one, size) for one, size in zip(values, self.clustering_sizes)] + values[
+            len(self.clustering_sizes) :
+        ]
 
     def row(self, row):
         cells = row.pop("cells", None)
@@ -120,12 +127,22 @@ def difference(left, right, where=""):
                 return found
         if len(left) != len(right):
             longer = left if len(left) > len(right) else right
-            return (f"{where}: {len(left)} on the left, {len(right)} on the right; the first more: "
-                    + shown(longer[min(len(left), len(right))]))
+            return (
+                f"{where}: {len(left)} on the left, {len(right)} on the right; the first more: "
+                + shown(longer[min(len(left), len(right))])
+            )
         return None
     if isinstance(left, float) and isinstance(right, (int, float)) and not isinstance(right, bool):
-        return None if abs(left - right) <= 1e-9 * max(1.0, abs(left)) else f"{where}: {left} and {right}"
-    return None if type(left) is type(right) and left == right else f"{where}: {shown(left)} and {shown(right)}"
+        return (
+            None
+            if abs(left - right) <= 1e-9 * max(1.0, abs(left))
+            else f"{where}: {left} and {right}"
+        )
+    return (
+        None
+        if type(left) is type(right) and left == right
+        else f"{where}: {shown(left)} and {shown(right)}"
+    )
 
 
 def shown(thing):
@@ -135,7 +152,9 @@ def shown(thing):
 
 def dumps_differ(left, right, header, with_position):
     """None, or the first difference of two dumps (texts)."""
-    return difference(Dump(left, header, with_position).partitions, Dump(right, header, with_position).partitions)
+    return difference(
+        Dump(left, header, with_position).partitions, Dump(right, header, with_position).partitions
+    )
 
 
 def stats_differ(left, right, without=()):

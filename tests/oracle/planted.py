@@ -1,9 +1,10 @@
 """Is the comparison worth anything?  Differences planted in a dump and in statistics must be found.
 
 Tables that Cassandra wrote are dumped, written again and dumped again: equal.  Then one thing is
-changed in the text at a time, each kind of change where the table has a place for it.  And the golden
-tables must be what their scripts make.
+changed in the text at a time, each kind of change where the table has a place for it.  And the
+golden tables must be what their scripts make.
 """
+
 # SPDX-License-Identifier: Apache-2.0
 import copy
 import json
@@ -19,12 +20,24 @@ TABLES = 40
 # name, what to look for, what to put there: each is a difference that one might make when reading.
 PLANTS = [
     ("a timestamp", r'"tstamp":"(-?\d+)"', lambda m: f'"tstamp":"{int(m[1]) + 1}"'),
-    ("a deletion's time", r'"marked_deleted":"(-?\d+)"', lambda m: f'"marked_deleted":"{int(m[1]) - 1}"'),
-    ("a local deletion time", r'"local_delete_time":"(\d+)"', lambda m: f'"local_delete_time":"{int(m[1]) + 1}"'),
+    (
+        "a deletion's time",
+        r'"marked_deleted":"(-?\d+)"',
+        lambda m: f'"marked_deleted":"{int(m[1]) - 1}"',
+    ),
+    (
+        "a local deletion time",
+        r'"local_delete_time":"(\d+)"',
+        lambda m: f'"local_delete_time":"{int(m[1]) + 1}"',
+    ),
     ("an expiry", r'"expires_at":"(\d+)"', lambda m: f'"expires_at":"{int(m[1]) + 1}"'),
     ("a TTL", r'"ttl":(\d+)', lambda m: f'"ttl":{int(m[1]) + 1}'),
     ("an empty value for null", r'"value":""', lambda m: '"value":null'),
-    ("a number's last digit", r'"value":(-?\d*)(\d)(?=[,}])', lambda m: f'"value":{m[1]}{(int(m[2]) + 1) % 10}'),
+    (
+        "a number's last digit",
+        r'"value":(-?\d*)(\d)(?=[,}])',
+        lambda m: f'"value":{m[1]}{(int(m[2]) + 1) % 10}',
+    ),
     ("a decimal's scale", r'"value":(-?\d+\.\d+)(?=[,}])', lambda m: f'"value":{m[1]}0'),
     ("a text", r'"value":"([^"\\]+)"', lambda m: f'"value":"{m[1]}x"'),
     ("a boolean", r'"value":true', lambda m: '"value":false'),
@@ -33,18 +46,30 @@ PLANTS = [
     ("a path", r'"path":\["([^"]*)"\]', lambda m: f'"path":["{m[1]}x"]'),
     ("a bound's kind", r'"type":"inclusive"', lambda m: '"type":"exclusive"'),
     ("a bound's side", r'"start":', lambda m: '"end":'),
-    ("a row's place", r'"type":"row","position":(\d+)', lambda m: f'"type":"row","position":{int(m[1]) + 1}'),
+    (
+        "a row's place",
+        r'"type":"row","position":(\d+)',
+        lambda m: f'"type":"row","position":{int(m[1]) + 1}',
+    ),
     ("a static row", r'"type":"static_block"', lambda m: '"type":"row"'),
-    ("a partition that is lost", r'\A[^\n]*\n', lambda m: ""),
-    ("two partitions in the wrong order", r'\A([^\n]+)\n([^\n]+)\n', lambda m: f"{m[2]}\n{m[1]}\n"),
+    ("a partition that is lost", r"\A[^\n]*\n", lambda m: ""),
+    ("two partitions in the wrong order", r"\A([^\n]+)\n([^\n]+)\n", lambda m: f"{m[2]}\n{m[1]}\n"),
     ("a key", r'"key":\["', lambda m: '"key":["x'),
-    ("a row twice", r'"rows":\[(\{"type":"row".*?"cells":\[\]\})', lambda m: f'"rows":[{m[1]},{m[1]}'),
+    (
+        "a row twice",
+        r'"rows":\[(\{"type":"row".*?"cells":\[\]\})',
+        lambda m: f'"rows":[{m[1]},{m[1]}',
+    ),
 ]
 
 
 def reals(header):
-    kinds = [header["key_type"], *header["clustering_types"], *header["static_columns"].values(),
-             *header["regular_columns"].values()]
+    kinds = [
+        header["key_type"],
+        *header["clustering_types"],
+        *header["static_columns"].values(),
+        *header["regular_columns"].values(),
+    ]
     return any("DoubleType" in kind or "FloatType" in kind for kind in kinds)
 
 
@@ -66,7 +91,11 @@ def plant_statistics(stats):
     problems = []
     for name, before in stats.items():
         changed = copy.deepcopy(stats)
-        changed[name] = before + 1 if isinstance(before, (int, float)) and not isinstance(before, bool) else [before, "x"]
+        changed[name] = (
+            before + 1
+            if isinstance(before, (int, float)) and not isinstance(before, bool)
+            else [before, "x"]
+        )
         if not stats_differ(stats, changed):
             problems.append(f"not seen: another {name}")
     return problems
@@ -81,7 +110,9 @@ def equal(cassandra, data, stats, folder):
     cassandra.ask("raw", again, folder / "raw2.jsonl")
     is_same = (folder / "raw.jsonl").read_bytes() == (folder / "raw2.jsonl").read_bytes()
     # An empty partition, or a column with nothing in it, is in the first and not in the second.
-    found = dumps_differ(*[re.sub(r'"position":\d+', '"position":0', dump) for dump in dumps], stats["header"], True)
+    found = dumps_differ(
+        *[re.sub(r'"position":\d+', '"position":0', dump) for dump in dumps], stats["header"], True
+    )
     return [f"written again, {data}: {found}"] if is_same and found else []
 
 
@@ -104,5 +135,9 @@ def check(scratch, seed, versions):
     problems += [f"no table had a place for: {name}" for name, _, _ in PLANTS if name not in found]
     for problem in problems:
         print(problem)
-    print(f"planted differences: {sum(found.values())} of {len(found)} kinds found, {len(problems)} problems", flush=True)
+    print(
+        f"planted differences: {sum(found.values())} of {len(found)} kinds found, "
+        f"{len(problems)} problems",
+        flush=True,
+    )
     return len(problems)

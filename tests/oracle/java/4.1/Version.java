@@ -78,30 +78,33 @@ final class Version
         reader.selfRef().release();
     }
 
-    static SSTableTxnWriter writer(TableMetadata table, Descriptor descriptor, long keys, Writer.Settings settings,
-                                   SerializationHeader header)
+    static SSTableTxnWriter writer(TableMetadata table, Descriptor descriptor, long keys,
+        Writer.Settings settings, SerializationHeader header)
     {
-        return SSTableTxnWriter.create(TableMetadataRef.forOfflineTools(table), descriptor, keys, settings.repairedAt,
-                                       settings.pendingRepair, settings.isTransient, 0, header, Collections.emptyList());
+        return SSTableTxnWriter.create(TableMetadataRef.forOfflineTools(table), descriptor, keys,
+            settings.repairedAt, settings.pendingRepair, settings.isTransient, 0, header,
+            Collections.emptyList());
     }
 
-    static UnfilteredRowIterator rows(SSTableReader reader, DecoratedKey key, Slices slices, boolean reversed)
+    static UnfilteredRowIterator rows(
+        SSTableReader reader, DecoratedKey key, Slices slices, boolean reversed)
     {
         return reader.rowIterator(key, slices, ColumnFilter.all(reader.metadata()), reversed,
-                                  SSTableReadsListener.NOOP_LISTENER);
+            SSTableReadsListener.NOOP_LISTENER);
     }
 
     static void checkDigest(Files table) throws IOException
     {
-        try (DataIntegrityMetadata.FileDigestValidator validator = DataIntegrityMetadata.fileDigestValidator(table.descriptor))
-        {
+        try (DataIntegrityMetadata.FileDigestValidator validator =
+                 DataIntegrityMetadata.fileDigestValidator(table.descriptor)) {
             validator.validate();
         }
     }
 
     static DataIntegrityMetadata.ChecksumValidator checksums(Files table) throws IOException
     {
-        return table.has("CRC.db") ? DataIntegrityMetadata.checksumValidator(table.descriptor) : null;
+        return table.has("CRC.db") ? DataIntegrityMetadata.checksumValidator(table.descriptor)
+                                   : null;
     }
 
     static CompressionParams compression(SSTableReader reader)
@@ -122,7 +125,7 @@ final class Version
     /* null where the file says that there is none. */
     static Long deletionTime(long time)
     {
-        return time == Cell.NO_DELETION_TIME ? null : (Long) time;
+        return time == Cell.NO_DELETION_TIME ? null : (Long)time;
     }
 
     static void statsOfVersion(StatsMetadata stats, boolean isOld, Map<String, Object> into)

@@ -79,22 +79,25 @@ final class Version
         reader.selfRef().release();
     }
 
-    static SSTableTxnWriter writer(TableMetadata table, Descriptor descriptor, long keys, Writer.Settings settings,
-                                   SerializationHeader header)
+    static SSTableTxnWriter writer(TableMetadata table, Descriptor descriptor, long keys,
+        Writer.Settings settings, SerializationHeader header)
     {
-        return SSTableTxnWriter.create(TableMetadataRef.forOfflineTools(table), descriptor, keys, settings.repairedAt,
-                                       settings.pendingRepair, settings.isTransient, header, Collections.emptyList(), null);
+        return SSTableTxnWriter.create(TableMetadataRef.forOfflineTools(table), descriptor, keys,
+            settings.repairedAt, settings.pendingRepair, settings.isTransient, header,
+            Collections.emptyList(), null);
     }
 
-    static UnfilteredRowIterator rows(SSTableReader reader, DecoratedKey key, Slices slices, boolean reversed)
+    static UnfilteredRowIterator rows(
+        SSTableReader reader, DecoratedKey key, Slices slices, boolean reversed)
     {
         return reader.rowIterator(key, slices, ColumnFilter.all(reader.metadata()), reversed,
-                                  SSTableReadsListener.NOOP_LISTENER);
+            SSTableReadsListener.NOOP_LISTENER);
     }
 
     static void checkDigest(Files table) throws IOException
     {
-        DataIntegrityMetadata.FileDigestValidator validator = table.reader.maybeGetDigestValidator();
+        DataIntegrityMetadata.FileDigestValidator validator =
+            table.reader.maybeGetDigestValidator();
         if (validator == null)
             throw new IOException("no Digest.crc32");
         validator.validate();
@@ -123,21 +126,21 @@ final class Version
     /* null where the file says that there is none. */
     static Long deletionTime(long time)
     {
-        return time == Cell.NO_DELETION_TIME ? null : (Long) time;
+        return time == Cell.NO_DELETION_TIME ? null : (Long)time;
     }
 
     static void statsOfVersion(StatsMetadata stats, boolean isOld, Map<String, Object> into)
     {
-        if (isOld)
-        {
+        if (isOld) {
             into.put("min_clustering", values(stats.coveredClustering.start()));
             into.put("max_clustering", values(stats.coveredClustering.end()));
             return;
         }
-        into.put("covered_slice", Map.of("start", bound(stats.coveredClustering.start()),
-                                         "end", bound(stats.coveredClustering.end())));
+        into.put("covered_slice", Map.of("start", bound(stats.coveredClustering.start()), "end",
+                                      bound(stats.coveredClustering.end())));
         into.put("has_partition_deletions", stats.hasPartitionLevelDeletions);
-        into.put("token_space_coverage", Double.isNaN(stats.tokenSpaceCoverage) ? null : stats.tokenSpaceCoverage);
+        into.put("token_space_coverage",
+            Double.isNaN(stats.tokenSpaceCoverage) ? null : stats.tokenSpaceCoverage);
     }
 
     private static Object bound(ClusteringBound<?> bound)

@@ -1,8 +1,8 @@
 /* Draw - a random table from a seed: a script (Script) of its types, itself, and statements on it.
  *
- * Keys and clusterings come from small pools, so that statements meet: rows are written twice, ranges
- * cover rows and each other, deletions come before and after.  The same seed gives the same script for
- * the same version of Cassandra.
+ * Keys and clusterings come from small pools, so that statements meet: rows are written twice,
+ * ranges cover rows and each other, deletions come before and after.  The same seed gives the same
+ * script for the same version of Cassandra.
  */
 // SPDX-License-Identifier: Apache-2.0
 package oracle;
@@ -37,7 +37,8 @@ final class Draw
     private final List<Type> udts = new ArrayList<>();
     private final List<Column> keys = new ArrayList<>(), clusterings = new ArrayList<>();
     private final List<Column> statics = new ArrayList<>(), regulars = new ArrayList<>();
-    private final List<List<String>> keyPool = new ArrayList<>(), clusteringPool = new ArrayList<>();
+    private final List<List<String>> keyPool = new ArrayList<>(), clusteringPool =
+                                                                      new ArrayList<>();
     private boolean isCounter;
     private long now;
 
@@ -79,7 +80,11 @@ final class Draw
             udt("u" + i);
         columns(keys, "k", oneIn(2) ? 1 : 1 + random.nextInt(3), true);
         columns(clusterings, "c", random.nextInt(4), true);
-        columns(statics, "s", clusterings.isEmpty() ? 0 : oneIn(40) ? 70 : random.nextInt(4), false);
+        columns(statics, "s",
+            clusterings.isEmpty() ? 0
+            : oneIn(40)           ? 70
+                                  : random.nextInt(4),
+            false);
         columns(regulars, "r", oneIn(12) ? 60 + random.nextInt(30) : random.nextInt(8), false);
         if (isCounter && regulars.isEmpty())
             regulars.add(new Column("r", Type.of("counter")));
@@ -89,16 +94,17 @@ final class Draw
         statics.forEach(one -> all.add(one.name + " " + one.type.cql() + " static"));
         regulars.forEach(one -> all.add(one.name + " " + one.type.cql()));
         Collections.shuffle(all, random);
-        all.add("PRIMARY KEY ((" + names(keys) + ")" + (clusterings.isEmpty() ? "" : ", " + names(clusterings)) + ")");
-        script.add("CREATE TABLE " + TABLE + " (" + String.join(", ", all) + ") WITH " + options(seed) + ";");
+        all.add("PRIMARY KEY ((" + names(keys) + ")"
+                + (clusterings.isEmpty() ? "" : ", " + names(clusterings)) + ")");
+        script.add("CREATE TABLE " + TABLE + " (" + String.join(", ", all) + ") WITH "
+                   + options(seed) + ";");
     }
 
     private void udt(String name)
     {
         List<String> fields = new ArrayList<>();
         List<Type> types = new ArrayList<>();
-        for (int i = 0; i <= random.nextInt(4); i++)
-        {
+        for (int i = 0; i <= random.nextInt(4); i++) {
             fields.add("f" + i);
             Type type = Type.any(random, udts, 1);
             types.add(type.isComplex() ? type.frozen() : type);
@@ -112,22 +118,21 @@ final class Draw
 
     private void columns(List<Column> into, String prefix, int count, boolean isKey)
     {
-        for (int i = 0; i < count; i++)
-        {
-            Type type = isKey ? Type.ordered(random, udts, 2)
-                      : isCounter ? Type.of("counter") : Type.any(random, udts, count > 20 ? 1 : 3);
+        for (int i = 0; i < count; i++) {
+            Type type = isKey       ? Type.ordered(random, udts, 2)
+                        : isCounter ? Type.of("counter")
+                                    : Type.any(random, udts, count > 20 ? 1 : 3);
             into.add(new Column(columnName(prefix, i), type));
         }
     }
 
     private String columnName(String prefix, int i)
     {
-        switch (random.nextInt(20))
-        {
-            case 0: return "\"" + prefix.toUpperCase() + i + "\"";
-            case 1: return "\"" + (char) ('À' + random.nextInt(20)) + prefix + i + "\"";
-            case 2: return prefix + "_a_long_name_" + i;
-            default: return prefix + i;
+        switch (random.nextInt(20)) {
+        case 0: return "\"" + prefix.toUpperCase() + i + "\"";
+        case 1: return "\"" + (char)('À' + random.nextInt(20)) + prefix + i + "\"";
+        case 2: return prefix + "_a_long_name_" + i;
+        default: return prefix + i;
         }
     }
 
@@ -141,7 +146,11 @@ final class Draw
         List<String> all = new ArrayList<>();
         all.add(String.format("id = 00000000-0000-1000-8001-%012x", seed));
         if (!clusterings.isEmpty() && oneIn(2))
-            all.add("CLUSTERING ORDER BY (" + clusterings.stream().map(one -> one.name + (oneIn(2) ? " DESC" : " ASC")).collect(Collectors.joining(", ")) + ")");
+            all.add("CLUSTERING ORDER BY ("
+                    + clusterings.stream()
+                          .map(one -> one.name + (oneIn(2) ? " DESC" : " ASC"))
+                          .collect(Collectors.joining(", "))
+                    + ")");
         all.add("compression = " + compression());
         if (oneIn(4))
             all.add("bloom_filter_fp_chance = " + pick(List.of("0.1", "0.001", "0.05", "1.0")));
@@ -157,15 +166,22 @@ final class Draw
         if (oneIn(4))
             return "{'enabled': false}";
         String ratio = oneIn(4) ? ", 'min_compress_ratio': 1." + (1 + random.nextInt(9)) : "";
-        String kind = pick(List.of("'LZ4Compressor'", "'LZ4Compressor', 'lz4_compressor_type': 'high'", "'ZstdCompressor'",
-                                   "'ZstdCompressor', 'compression_level': 7", "'SnappyCompressor'", "'DeflateCompressor'"));
-        return "{'class': " + kind + ", 'chunk_length_in_kb': " + (1 << random.nextInt(6)) + ratio + "}";
+        String kind =
+            pick(List.of("'LZ4Compressor'", "'LZ4Compressor', 'lz4_compressor_type': 'high'",
+                "'ZstdCompressor'", "'ZstdCompressor', 'compression_level': 7",
+                "'SnappyCompressor'", "'DeflateCompressor'"));
+        return "{'class': " + kind + ", 'chunk_length_in_kb': " + (1 << random.nextInt(6)) + ratio
+            + "}";
     }
 
     private void settings()
     {
-        tick(oneIn(8) ? Version.NOW_MAX / 2 + random.nextInt(1_000_000_000) % (Version.NOW_MAX / 2) : 1_700_000_000);
-        script.add("-- header " + (oneIn(2) && now <= Integer.MAX_VALUE ? "flush" : "writer")); // 5.0 misreads a later minimum
+        tick(oneIn(8) ? Version.NOW_MAX / 2 + random.nextInt(1_000_000_000) % (Version.NOW_MAX / 2)
+                      : 1_700_000_000);
+        script.add(
+            "-- header "
+            + (oneIn(2) && now <= Integer.MAX_VALUE ? "flush"
+                                                    : "writer")); // 5.0 misreads a later minimum
         script.add("-- column_index_kib " + pick(List.of(1, 1, 2, 4, 64)));
         if (oneIn(8))
             script.add("-- repaired " + (1 + random.nextInt(1_000_000_000)));
@@ -187,8 +203,7 @@ final class Draw
         pools(partitions);
         int rows = oneIn(10) ? 100 + random.nextInt(400) : partitions + random.nextInt(40);
         insert();
-        for (int i = 0; i < rows; i++)
-        {
+        for (int i = 0; i < rows; i++) {
             if (oneIn(10))
                 tick(Math.min(now + random.nextInt(1000), Version.NOW_MAX));
             if (isCounter)
@@ -205,9 +220,9 @@ final class Draw
     private void pools(int partitions)
     {
         for (int i = 0; i < partitions; i++)
-            keyPool.add(keys.stream().map(one -> keyLiteral(one.type)).collect(Collectors.toList()));
-        for (Column one : clusterings)
-        {
+            keyPool.add(
+                keys.stream().map(one -> keyLiteral(one.type)).collect(Collectors.toList()));
+        for (Column one : clusterings) {
             List<String> pool = new ArrayList<>();
             for (int i = oneIn(10) ? 100 : 2 + random.nextInt(8); i > 0; i--)
                 pool.add(one.type.literal(random));
@@ -218,8 +233,7 @@ final class Draw
     /* A key of one column may not be empty. */
     private String keyLiteral(Type type)
     {
-        for (;;)
-        {
+        for (;;) {
             String literal = keys.size() == 1 ? type.inner(random) : type.literal(random);
             if (keys.size() > 1 || !literal.equals("''") && !literal.equals("0x"))
                 return literal;
@@ -239,7 +253,10 @@ final class Draw
     {
         StringBuilder all = new StringBuilder(key());
         for (int i = 0; i < clusterings.size(); i++)
-            all.append(" AND ").append(clusterings.get(i).name).append(" = ").append(pick(clusteringPool.get(i)));
+            all.append(" AND ")
+                .append(clusterings.get(i).name)
+                .append(" = ")
+                .append(pick(clusteringPool.get(i)));
         return all.toString();
     }
 
@@ -275,8 +292,7 @@ final class Draw
 
     private void insert()
     {
-        if (isCounter)
-        {
+        if (isCounter) {
             countOrDelete();
             return;
         }
@@ -294,7 +310,8 @@ final class Draw
             columns.addAll(some(statics));
         for (Column one : columns)
             put(names, values, one.name, oneIn(10) ? "null" : one.type.literal(random));
-        script.add("INSERT INTO " + TABLE + " (" + String.join(", ", names) + ") VALUES (" + String.join(", ", values) + ")" + using(true) + ";");
+        script.add("INSERT INTO " + TABLE + " (" + String.join(", ", names) + ") VALUES ("
+                   + String.join(", ", values) + ")" + using(true) + ";");
     }
 
     private static void put(List<String> names, List<String> values, String name, String value)
@@ -310,7 +327,8 @@ final class Draw
         if (columns.isEmpty())
             return;
         String set = columns.stream().map(this::assignment).collect(Collectors.joining(", "));
-        script.add("UPDATE " + TABLE + using(true) + " SET " + set + " WHERE " + (isStatic ? key() : row()) + ";");
+        script.add("UPDATE " + TABLE + using(true) + " SET " + set + " WHERE "
+                   + (isStatic ? key() : row()) + ";");
     }
 
     private String assignment(Column column)
@@ -319,49 +337,48 @@ final class Draw
         Type type = column.type;
         if (!type.isComplex() || oneIn(3))
             return name + " = " + (oneIn(8) ? "null" : type.literal(random));
-        switch (type.kind)
-        {
-            case LIST: return name + " = " + name + " + " + type.inner(random);
-            case SET: return name + " = " + name + (oneIn(3) ? " - " : " + ") + type.inner(random);
-            case UDT:
-                int field = random.nextInt(type.fields.size());
-                return name + "." + type.fields.get(field) + " = " + (oneIn(4) ? "null" : type.parts.get(field).inner(random));
-            default:
-                if (oneIn(2))
-                    return name + " = " + name + " + " + type.inner(random);
-                return name + "[" + type.parts.get(0).inner(random) + "] = " + (oneIn(4) ? "null" : type.parts.get(1).inner(random));
+        switch (type.kind) {
+        case LIST: return name + " = " + name + " + " + type.inner(random);
+        case SET: return name + " = " + name + (oneIn(3) ? " - " : " + ") + type.inner(random);
+        case UDT:
+            int field = random.nextInt(type.fields.size());
+            return name + "." + type.fields.get(field) + " = "
+                + (oneIn(4) ? "null" : type.parts.get(field).inner(random));
+        default:
+            if (oneIn(2))
+                return name + " = " + name + " + " + type.inner(random);
+            return name + "[" + type.parts.get(0).inner(random)
+                + "] = " + (oneIn(4) ? "null" : type.parts.get(1).inner(random));
         }
     }
 
     private void countOrDelete()
     {
-        if (oneIn(5))
-        {
+        if (oneIn(5)) {
             delete();
             return;
         }
         if (oneIn(5))
-            script.add("-- counter " + (1 + random.nextInt(4)) + " " + (oneIn(20) ? pick(List.of("local", "remote")) : "global"));
+            script.add("-- counter " + (1 + random.nextInt(4)) + " "
+                       + (oneIn(20) ? pick(List.of("local", "remote")) : "global"));
         boolean isStatic = !statics.isEmpty() && oneIn(4);
         List<Column> columns = isStatic ? statics : regulars;
         Column one = pick(columns);
-        script.add("UPDATE " + TABLE + " SET " + one.name + " = " + one.name + " + " + random.nextInt() + " WHERE " + (isStatic ? key() : row()) + ";");
+        script.add("UPDATE " + TABLE + " SET " + one.name + " = " + one.name + " + "
+                   + random.nextInt() + " WHERE " + (isStatic ? key() : row()) + ";");
     }
 
     private void delete()
     {
         String using = isCounter ? "" : using(false);
-        switch (random.nextInt(clusterings.isEmpty() ? 3 : 6))
-        {
-            case 0:
-                script.add("DELETE FROM " + TABLE + using + " WHERE " + (oneIn(5) ? key() : row()) + ";");
-                break;
-            case 1:
-            case 2:
-                cells(using);
-                break;
-            default:
-                script.add("DELETE FROM " + TABLE + using + " WHERE " + range() + ";");
+        switch (random.nextInt(clusterings.isEmpty() ? 3 : 6)) {
+        case 0:
+            script.add(
+                "DELETE FROM " + TABLE + using + " WHERE " + (oneIn(5) ? key() : row()) + ";");
+            break;
+        case 1:
+        case 2: cells(using); break;
+        default: script.add("DELETE FROM " + TABLE + using + " WHERE " + range() + ";");
         }
     }
 
@@ -372,7 +389,8 @@ final class Draw
         if (columns.isEmpty())
             return;
         String what = columns.stream().map(this::deletable).collect(Collectors.joining(", "));
-        script.add("DELETE " + what + " FROM " + TABLE + using + " WHERE " + (isStatic ? key() : row()) + ";");
+        script.add("DELETE " + what + " FROM " + TABLE + using + " WHERE "
+                   + (isStatic ? key() : row()) + ";");
     }
 
     private String deletable(Column column)
@@ -390,13 +408,22 @@ final class Draw
         StringBuilder all = new StringBuilder(key());
         int equal = random.nextInt(clusterings.size());
         for (int i = 0; i < equal; i++)
-            all.append(" AND ").append(clusterings.get(i).name).append(" = ").append(pick(clusteringPool.get(i)));
+            all.append(" AND ")
+                .append(clusterings.get(i).name)
+                .append(" = ")
+                .append(pick(clusteringPool.get(i)));
         String name = clusterings.get(equal).name;
         int which = random.nextInt(4);
         if (which != 1)
-            all.append(" AND ").append(name).append(oneIn(2) ? " > " : " >= ").append(pick(clusteringPool.get(equal)));
+            all.append(" AND ")
+                .append(name)
+                .append(oneIn(2) ? " > " : " >= ")
+                .append(pick(clusteringPool.get(equal)));
         if (which > 0)
-            all.append(" AND ").append(name).append(oneIn(2) ? " < " : " <= ").append(pick(clusteringPool.get(equal)));
+            all.append(" AND ")
+                .append(name)
+                .append(oneIn(2) ? " < " : " <= ")
+                .append(pick(clusteringPool.get(equal)));
         return all.toString();
     }
 }

@@ -1,7 +1,8 @@
 /* Files - one SSTable, copied to a folder of its own and opened there.
  *
  * Metadata comes from the file itself (its serialization header), as sstabledump does it; verify
- * passes that of a schema instead.  Cassandra 4.1 takes keyspace and table from the two folders above.
+ * passes that of a schema instead.  Cassandra 4.1 takes keyspace and table from the two folders
+ * above.
  */
 // SPDX-License-Identifier: Apache-2.0
 package oracle;
@@ -29,7 +30,8 @@ final class Files implements AutoCloseable
     final TableMetadata metadata;
     final SSTableReader reader;
 
-    private Files(Path origin, Path folder, TableMetadata given, boolean validating) throws IOException
+    private Files(Path origin, Path folder, TableMetadata given, boolean validating)
+        throws IOException
     {
         this.folder = folder;
         this.origin = origin;
@@ -48,12 +50,9 @@ final class Files implements AutoCloseable
     static Files open(Path data, TableMetadata given, boolean validating) throws IOException
     {
         Path folder = java.nio.file.Files.createTempDirectory("oracle");
-        try
-        {
+        try {
             return new Files(data, folder, given, validating);
-        }
-        catch (Throwable problem)
-        {
+        } catch (Throwable problem) {
             delete(folder);
             throw problem;
         }
@@ -65,8 +64,8 @@ final class Files implements AutoCloseable
         String prefix = name.substring(0, name.length() - "Data.db".length());
         Path into = folder.resolve("ks").resolve("t-00000000000000000000000000000000");
         java.nio.file.Files.createDirectories(into);
-        try (DirectoryStream<Path> all = java.nio.file.Files.newDirectoryStream(data.toAbsolutePath().getParent(), prefix + "*"))
-        {
+        try (DirectoryStream<Path> all = java.nio.file.Files.newDirectoryStream(
+                 data.toAbsolutePath().getParent(), prefix + "*")) {
             for (Path one : all)
                 java.nio.file.Files.copy(one, into.resolve(one.getFileName().toString()));
         }
@@ -82,7 +81,8 @@ final class Files implements AutoCloseable
     static Path beside(Path data, String component)
     {
         String name = data.getFileName().toString();
-        return data.resolveSibling(name.substring(0, name.length() - "Data.db".length()) + component);
+        return data.resolveSibling(
+            name.substring(0, name.length() - "Data.db".length()) + component);
     }
 
     boolean has(String component)
@@ -90,18 +90,16 @@ final class Files implements AutoCloseable
         return java.nio.file.Files.exists(component(component));
     }
 
-    @Override
-    public void close() throws IOException
+    @Override public void close() throws IOException
     {
         Version.release(reader);
         delete(folder);
     }
 
-    static void delete(Path folder) throws IOException
+    static void delete(Path folder)throws IOException
     {
         List<Path> all = new ArrayList<>();
-        try (Stream<Path> walk = java.nio.file.Files.walk(folder))
-        {
+        try (Stream<Path> walk = java.nio.file.Files.walk(folder)) {
             walk.sorted(Comparator.reverseOrder()).forEach(all::add);
         }
         for (Path one : all)

@@ -3,9 +3,9 @@
  *     dump FILE TO            raw FILE TO           stats FILE          verify FILE [SCHEMA]
  *     rewrite FILE DIR KIB    script FILE DIR       write SEED DIR
  *
- * Words are apart by a tab.  An answer is {"ok": ...} or {"error": "..."}; whatever Cassandra itself
- * prints goes to stderr.  Every file that is read is read as a copy (Files), since Cassandra's
- * readers create and delete files beside it.
+ * Words are apart by a tab.  An answer is {"ok": ...} or {"error": "..."}; whatever Cassandra
+ * itself prints goes to stderr.  Every file that is read is read as a copy (Files), since
+ * Cassandra's readers create and delete files beside it.
  */
 // SPDX-License-Identifier: Apache-2.0
 package oracle;
@@ -27,9 +27,9 @@ public final class Oracle
         PrintStream answers = System.out;
         System.setOut(System.err);
         Version.start();
-        BufferedReader commands = new BufferedReader(new InputStreamReader(System.in, StandardCharsets.UTF_8));
-        for (String line; (line = commands.readLine()) != null; )
-        {
+        BufferedReader commands =
+            new BufferedReader(new InputStreamReader(System.in, StandardCharsets.UTF_8));
+        for (String line; (line = commands.readLine()) != null;) {
             answers.println(JSON.writeValueAsString(answer(line.split("\t"))));
             answers.flush();
         }
@@ -38,12 +38,9 @@ public final class Oracle
 
     private static Map<String, Object> answer(String[] words)
     {
-        try
-        {
+        try {
             return Map.of("ok", run(words));
-        }
-        catch (Throwable problem)
-        {
+        } catch (Throwable problem) {
             if (System.getenv("ORACLE_TRACE") != null)
                 problem.printStackTrace();
             return Map.of("error", told(problem));
@@ -64,38 +61,24 @@ public final class Oracle
     private static Object run(String[] words) throws Exception
     {
         Path first = Path.of(words[1]); // of write it is the seed
-        switch (words[0])
-        {
-            case "dump":
-                try (Files table = Files.open(first))
-                {
-                    Dump.json(table, Path.of(words[2]));
-                }
-                return words[2];
-            case "raw":
-                try (Files table = Files.open(first))
-                {
-                    Dump.raw(table, Path.of(words[2]));
-                }
-                return words[2];
-            case "stats":
-                try (Files table = Files.open(first))
-                {
-                    return Stats.of(table);
-                }
-            case "verify":
-                return Verify.run(first, words.length > 2 ? Path.of(words[2]) : null);
-            case "rewrite":
-                try (Files table = Files.open(first))
-                {
-                    return Writer.rewrite(table, Path.of(words[2]), Integer.parseInt(words[3])).toString();
-                }
-            case "script":
-                return Script.run(first, Path.of(words[2]));
-            case "write":
-                return Draw.write(Long.parseLong(words[1]), Path.of(words[2]));
-            default:
-                throw new IllegalArgumentException("no such command: " + words[0]);
+        switch (words[0]) {
+        case "dump": try (Files table = Files.open(first)) { Dump.json(table, Path.of(words[2]));
+            }
+            return words[2];
+        case "raw": try (Files table = Files.open(first)) { Dump.raw(table, Path.of(words[2]));
+            }
+            return words[2];
+        case "stats": try (Files table = Files.open(first)) { return Stats.of(table);
+            }
+        case "verify": return Verify.run(first, words.length > 2 ? Path.of(words[2]) : null);
+        case "rewrite":
+            try (Files table = Files.open(first)) {
+                return Writer.rewrite(table, Path.of(words[2]), Integer.parseInt(words[3]))
+                    .toString();
+            }
+        case "script": return Script.run(first, Path.of(words[2]));
+        case "write": return Draw.write(Long.parseLong(words[1]), Path.of(words[2]));
+        default: throw new IllegalArgumentException("no such command: " + words[0]);
         }
     }
 }

@@ -2,10 +2,10 @@
  *
  *     CREATE TYPE ...;  CREATE TABLE ...;      first, each on a line of its own
  *     INSERT ... / UPDATE ... / DELETE ...;    each on a line of its own, with literals
- *     -- now SECONDS                           the clock of what follows: deletion times, expiry, and
+ *     -- now SECONDS                           the clock of what follows: deletion times, expiry,
  *                                              the timestamp of statements that name none
- *     -- counter NUMBER global|local|remote    whose shard the increments that follow are counted in
- *     -- for FROM TO STATEMENT                 the statement once for each number, put in place of {i}
+ *     -- counter NUMBER global|local|remote    whose shard the increments that follow count in
+ *     -- for FROM TO STATEMENT                 the statement once for each number, put for {i}
  *     -- header flush|writer                   the SSTable's header (Writer)
  *     -- column_index_kib N   -- repaired MILLISECONDS   -- pending UUID   -- transient
  *
@@ -50,7 +50,8 @@ import org.apache.cassandra.utils.TimeUUID;
 final class Script
 {
     private static final ClientState STATE = ClientState.forInternalCalls();
-    private static final QueryOptions OPTIONS = QueryOptions.forInternalCalls(null, Collections.emptyList());
+    private static final QueryOptions OPTIONS =
+        QueryOptions.forInternalCalls(null, Collections.emptyList());
 
     private final TableMetadata table;
     private final Writer.Settings settings = new Writer.Settings();
@@ -71,26 +72,31 @@ final class Script
     static Map<String, Object> run(Path script, Path folder) throws IOException
     {
         List<String> lines = java.nio.file.Files.readAllLines(script);
-        List<String> schema = lines.stream().filter(line -> line.startsWith("CREATE ")).collect(Collectors.toList());
+        List<String> schema =
+            lines.stream().filter(line -> line.startsWith("CREATE ")).collect(Collectors.toList());
         java.nio.file.Files.createDirectories(folder);
         java.nio.file.Files.write(folder.resolve("schema.cql"), schema);
         Script run = new Script(schema(schema));
         for (String line : lines)
             run.line(line.strip());
-        Path data = run.finish(folder.resolve(run.table.keyspace).resolve(run.table.name + "-" + run.table.id.toHexString()));
-        return Map.of("data", folder.relativize(data).toString(), "partitions", run.partitions.size());
+        Path data = run.finish(folder.resolve(run.table.keyspace)
+                                   .resolve(run.table.name + "-" + run.table.id.toHexString()));
+        return Map.of(
+            "data", folder.relativize(data).toString(), "partitions", run.partitions.size());
     }
 
-    /* The table that the CREATE statements among the lines make; its keyspace is made anew with them. */
+    /* The table that the CREATE statements among the lines make, in a keyspace made anew. */
     static TableMetadata schema(List<String> statements)
     {
         CreateTableStatement.Raw create = null;
         List<CreateTypeStatement.Raw> types = new ArrayList<>();
         for (String statement : statements)
             if (statement.startsWith("CREATE TYPE"))
-                types.add(QueryProcessor.parseStatement(statement, CreateTypeStatement.Raw.class, "CREATE TYPE"));
+                types.add(QueryProcessor.parseStatement(
+                    statement, CreateTypeStatement.Raw.class, "CREATE TYPE"));
             else if (statement.startsWith("CREATE TABLE"))
-                create = QueryProcessor.parseStatement(statement, CreateTableStatement.Raw.class, "CREATE TABLE");
+                create = QueryProcessor.parseStatement(
+                    statement, CreateTableStatement.Raw.class, "CREATE TABLE");
         String keyspace = create.keyspace();
         Types.RawBuilder raw = Types.rawBuilder(keyspace);
         types.forEach(type -> type.addToRawBuilder(raw));
@@ -109,37 +115,35 @@ final class Script
     {
         if (line.isEmpty() || line.startsWith("CREATE "))
             return;
-        if (!line.startsWith("--"))
-        {
+        if (!line.startsWith("--")) {
             execute(line);
             return;
         }
         String[] words = line.substring(2).strip().split(" ", 4);
-        switch (words[0])
-        {
-            case "now": now = Long.parseLong(words[1]); break;
-            case "counter": shard = Integer.parseInt(words[1]); shardKind = words[2]; break;
-            case "header": settings.isFlush = words[1].equals("flush"); break;
-            case "column_index_kib": settings.columnIndexKib = Integer.parseInt(words[1]); break;
-            case "repaired": settings.repairedAt = Long.parseLong(words[1]); break;
-            case "pending": settings.pendingRepair = TimeUUID.fromString(words[1]); break;
-            case "transient": settings.isTransient = true; break;
-            case "for":
-                for (int i = Integer.parseInt(words[1]); i <= Integer.parseInt(words[2]); i++)
-                    execute(words[3].replace("{i}", Integer.toString(i)));
-                break;
-            default: break; // a comment
+        switch (words[0]) {
+        case "now": now = Long.parseLong(words[1]); break;
+        case "counter":
+            shard = Integer.parseInt(words[1]);
+            shardKind = words[2];
+            break;
+        case "header": settings.isFlush = words[1].equals("flush"); break;
+        case "column_index_kib": settings.columnIndexKib = Integer.parseInt(words[1]); break;
+        case "repaired": settings.repairedAt = Long.parseLong(words[1]); break;
+        case "pending": settings.pendingRepair = TimeUUID.fromString(words[1]); break;
+        case "transient": settings.isTransient = true; break;
+        case "for":
+            for (int i = Integer.parseInt(words[1]); i <= Integer.parseInt(words[2]); i++)
+                execute(words[3].replace("{i}", Integer.toString(i)));
+            break;
+        default: break; // a comment
         }
     }
 
     private void execute(String text)
     {
-        try
-        {
+        try {
             apply(text);
-        }
-        catch (RuntimeException | AssertionError problem)
-        {
+        } catch (RuntimeException | AssertionError problem) {
             throw new IllegalArgumentException(text, problem);
         }
     }
@@ -147,15 +151,15 @@ final class Script
     private void apply(String text)
     {
         ModificationStatement statement =
-            QueryProcessor.parseStatement(text, ModificationStatement.Parsed.class, "a mutation").prepare(STATE);
+            QueryProcessor.parseStatement(text, ModificationStatement.Parsed.class, "a mutation")
+                .prepare(STATE);
         statement.validate(STATE);
         long timestamp = statement.getTimestamp(now * 1_000_000 + statements++, OPTIONS);
         UpdateParameters parameters = new Parameters(statement, timestamp);
-        for (ByteBuffer bytes : statement.buildPartitionKeyNames(OPTIONS, STATE))
-        {
+        for (ByteBuffer bytes : statement.buildPartitionKeyNames(OPTIONS, STATE)) {
             key = table.partitioner.decorateKey(bytes);
-            PartitionUpdate.Builder update = partitions.computeIfAbsent(
-                key, one -> new PartitionUpdate.Builder(table, one, table.regularAndStaticColumns(), 4));
+            PartitionUpdate.Builder update = partitions.computeIfAbsent(key,
+                one -> new PartitionUpdate.Builder(table, one, table.regularAndStaticColumns(), 4));
             if (statement.hasSlices())
                 for (Slice slice : statement.createSlices(OPTIONS))
                     statement.addUpdateForKey(update, slice, parameters);
@@ -170,20 +174,19 @@ final class Script
     {
         Parameters(ModificationStatement statement, long timestamp)
         {
-            super(table, statement.updatedColumns(), STATE, OPTIONS, timestamp, Version.seconds(now),
-                  statement.getTimeToLive(OPTIONS), Collections.emptyMap());
+            super(table, statement.updatedColumns(), STATE, OPTIONS, timestamp,
+                Version.seconds(now), statement.getTimeToLive(OPTIONS), Collections.emptyMap());
         }
 
-        @Override
-        public void addCounter(ColumnMetadata column, long increment)
+        @Override public void addCounter(ColumnMetadata column, long increment)
         {
-            String where = key + " " + currentClustering().toString(table) + " " + column.name + " " + shard;
+            String where =
+                key + " " + currentClustering().toString(table) + " " + column.name + " " + shard;
             long total = counters.merge(where, increment, Long::sum);
             addCell(column, context(total, counters.merge(where + " clock", 1L, Long::sum)));
         }
 
-        @Override
-        public byte[] nextTimeUUIDAsBytes()
+        @Override public byte[] nextTimeUUIDAsBytes()
         {
             long ticks = now * 10_000_000 + 0x01B21DD213814000L + listIds++;
             long high = ticks << 32 | ticks >>> 16 & 0xFFFF0000L | 0x1000 | ticks >>> 48 & 0xFFF;
@@ -195,9 +198,9 @@ final class Script
     {
         boolean hasElement = !shardKind.equals("remote");
         ByteBuffer context = ByteBuffer.allocate(hasElement ? 36 : 34);
-        context.putShort((short) (hasElement ? 1 : 0));
+        context.putShort((short)(hasElement ? 1 : 0));
         if (hasElement)
-            context.putShort((short) (shardKind.equals("global") ? Short.MIN_VALUE : 0));
+            context.putShort((short)(shardKind.equals("global") ? Short.MIN_VALUE : 0));
         context.put(CounterId.fromInt(shard).bytes().duplicate()).putLong(clock).putLong(total);
         context.flip();
         return context;
@@ -206,8 +209,7 @@ final class Script
     private Path finish(Path folder) throws IOException
     {
         List<PartitionUpdate> updates = new ArrayList<>();
-        for (PartitionUpdate.Builder builder : partitions.values())
-        {
+        for (PartitionUpdate.Builder builder : partitions.values()) {
             PartitionUpdate update = builder.build();
             if (!update.isEmpty())
                 updates.add(update);

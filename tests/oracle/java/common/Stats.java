@@ -32,24 +32,25 @@ final class Stats
     static Map<String, Object> of(Files table) throws IOException
     {
         Map<MetadataType, MetadataComponent> parts =
-            table.descriptor.getMetadataSerializer().deserialize(table.descriptor, EnumSet.allOf(MetadataType.class));
+            table.descriptor.getMetadataSerializer().deserialize(
+                table.descriptor, EnumSet.allOf(MetadataType.class));
         Map<String, Object> all = new TreeMap<>();
         all.put("version", table.descriptor.version.toString());
-        ValidationMetadata validation = (ValidationMetadata) parts.get(MetadataType.VALIDATION);
+        ValidationMetadata validation = (ValidationMetadata)parts.get(MetadataType.VALIDATION);
         all.put("partitioner", validation.partitioner);
         all.put("bloom_filter_fp_chance", validation.bloomFilterFPChance);
-        CompactionMetadata compaction = (CompactionMetadata) parts.get(MetadataType.COMPACTION);
-        if (compaction != null)
-        {
+        CompactionMetadata compaction = (CompactionMetadata)parts.get(MetadataType.COMPACTION);
+        if (compaction != null) {
             all.put("estimated_keys", compaction.cardinalityEstimator.cardinality());
-            all.put("sketch", ByteBufferUtil.bytesToHex(ByteBuffer.wrap(compaction.cardinalityEstimator.getBytes())));
+            all.put("sketch", ByteBufferUtil.bytesToHex(
+                                  ByteBuffer.wrap(compaction.cardinalityEstimator.getBytes())));
         }
-        StatsMetadata stats = (StatsMetadata) parts.get(MetadataType.STATS);
+        StatsMetadata stats = (StatsMetadata)parts.get(MetadataType.STATS);
         minima(stats, all);
         rest(stats, all);
         boolean isOld = table.descriptor.version.toString().startsWith("n");
         Version.statsOfVersion(stats, isOld, all);
-        all.put("header", header((SerializationHeader.Component) parts.get(MetadataType.HEADER)));
+        all.put("header", header((SerializationHeader.Component)parts.get(MetadataType.HEADER)));
         all.put("first_key", ByteBufferUtil.bytesToHex(Version.first(table.reader).getKey()));
         all.put("last_key", ByteBufferUtil.bytesToHex(Version.last(table.reader).getKey()));
         all.put("compression", compression(table));
@@ -72,16 +73,19 @@ final class Stats
         all.put("partition_size_histogram", histogram(stats.estimatedPartitionSize));
         all.put("cells_per_partition_histogram", histogram(stats.estimatedCellPerPartitionCount));
         List<Object> tombstones = new ArrayList<>();
-        stats.estimatedTombstoneDropTime.forEach((point, count) -> tombstones.add(List.of(point, count)));
+        stats.estimatedTombstoneDropTime.forEach(
+            (point, count) -> tombstones.add(List.of(point, count)));
         all.put("tombstone_histogram", tombstones);
         all.put("sstable_level", stats.sstableLevel);
         all.put("repaired_at", stats.repairedAt);
-        all.put("pending_repair", stats.pendingRepair == null ? null : stats.pendingRepair.toString());
+        all.put(
+            "pending_repair", stats.pendingRepair == null ? null : stats.pendingRepair.toString());
         all.put("is_transient", stats.isTransient);
         all.put("has_legacy_counter_shards", stats.hasLegacyCounterShards);
         all.put("columns_set", stats.totalColumnsSet);
         all.put("rows", stats.totalRows);
-        all.put("host_id", stats.originatingHostId == null ? null : stats.originatingHostId.toString());
+        all.put(
+            "host_id", stats.originatingHostId == null ? null : stats.originatingHostId.toString());
         List<Object> intervals = new ArrayList<>();
         Iterator<CommitLogPosition> ends = stats.commitLogIntervals.ends().iterator();
         for (CommitLogPosition start : stats.commitLogIntervals.starts())
@@ -110,12 +114,10 @@ final class Stats
         for (AbstractType<?> type : header.getClusteringTypes())
             clustering.add(type.toString());
         return Map.of("min_timestamp", header.getEncodingStats().minTimestamp,
-                      "min_local_deletion_time", header.getEncodingStats().minLocalDeletionTime,
-                      "min_ttl", header.getEncodingStats().minTTL,
-                      "key_type", header.getKeyType().toString(),
-                      "clustering_types", clustering,
-                      "static_columns", columns(header.getStaticColumns()),
-                      "regular_columns", columns(header.getRegularColumns()));
+            "min_local_deletion_time", header.getEncodingStats().minLocalDeletionTime, "min_ttl",
+            header.getEncodingStats().minTTL, "key_type", header.getKeyType().toString(),
+            "clustering_types", clustering, "static_columns", columns(header.getStaticColumns()),
+            "regular_columns", columns(header.getRegularColumns()));
     }
 
     private static Object columns(Map<ByteBuffer, AbstractType<?>> columns)
@@ -135,8 +137,8 @@ final class Stats
         if (!table.has("CompressionInfo.db"))
             return null;
         Map<String, Object> all = new TreeMap<>();
-        try (DataInputStream in = new DataInputStream(java.nio.file.Files.newInputStream(table.component("CompressionInfo.db"))))
-        {
+        try (DataInputStream in = new DataInputStream(
+                 java.nio.file.Files.newInputStream(table.component("CompressionInfo.db")))) {
             all.put("class", in.readUTF());
             Map<String, Object> options = new TreeMap<>();
             for (int left = in.readInt(); left > 0; left--)

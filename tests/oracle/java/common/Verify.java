@@ -37,9 +37,9 @@ final class Verify
 
     static Object run(Path data, Path schema) throws IOException
     {
-        TableMetadata given = schema == null ? null : Script.schema(java.nio.file.Files.readAllLines(schema));
-        try (Files table = Files.open(data, given, true))
-        {
+        TableMetadata given =
+            schema == null ? null : Script.schema(java.nio.file.Files.readAllLines(schema));
+        try (Files table = Files.open(data, given, true)) {
             Verify verify = new Verify(table);
             verify.rows();
             Version.checkDigest(table);
@@ -53,11 +53,9 @@ final class Verify
     private void rows() throws IOException
     {
         DecoratedKey before = null;
-        try (ISSTableScanner scanner = table.reader.getScanner())
-        {
+        try (ISSTableScanner scanner = table.reader.getScanner()) {
             while (scanner.hasNext())
-                try (UnfilteredRowIterator partition = scanner.next())
-                {
+                try (UnfilteredRowIterator partition = scanner.next()) {
                     DecoratedKey key = partition.partitionKey();
                     if (before != null && before.compareTo(key) >= 0)
                         throw new IOException("out of order: " + before + " is before " + key);
@@ -66,7 +64,8 @@ final class Verify
                 }
         }
         if (before == null || !Version.last(table.reader).equals(before))
-            throw new IOException("the last key is " + before + ", not " + Version.last(table.reader));
+            throw new IOException(
+                "the last key is " + before + ", not " + Version.last(table.reader));
     }
 
     private void partition(DecoratedKey key, List<Object> scanned) throws IOException
@@ -87,34 +86,36 @@ final class Verify
             byName(key, rows.get(i), scanned, i % 2 == 1);
     }
 
-    private void byName(DecoratedKey key, Clustering<?> row, List<Object> scanned, boolean reversed) throws IOException
+    private void byName(DecoratedKey key, Clustering<?> row, List<Object> scanned, boolean reversed)
+        throws IOException
     {
         if (row.size() == 0)
             return;
-        Slice slice = Slice.make(ClusteringBound.inclusiveStartOf(row), ClusteringBound.inclusiveEndOf(row));
-        List<Object> found = byKey(key, Slices.with(table.metadata.comparator, slice), reversed, null);
+        Slice slice =
+            Slice.make(ClusteringBound.inclusiveStartOf(row), ClusteringBound.inclusiveEndOf(row));
+        List<Object> found =
+            byKey(key, Slices.with(table.metadata.comparator, slice), reversed, null);
         for (Object one : found)
-            if (((List<?>) one).get(0).equals("row") && scanned.contains(one))
+            if (((List<?>)one).get(0).equals("row") && scanned.contains(one))
                 return;
-        throw new IOException("row " + row.toString(table.metadata) + " of " + key + " is not found by its name: " + found);
+        throw new IOException("row " + row.toString(table.metadata) + " of " + key
+                              + " is not found by its name: " + found);
     }
 
-    private List<Object> byKey(DecoratedKey key, Slices slices, boolean reversed, List<Clustering<?>> rows)
+    private List<Object> byKey(
+        DecoratedKey key, Slices slices, boolean reversed, List<Clustering<?>> rows)
     {
         List<Object> list;
-        try (UnfilteredRowIterator found = Version.rows(table.reader, key, slices, reversed))
-        {
+        try (UnfilteredRowIterator found = Version.rows(table.reader, key, slices, reversed)) {
             list = Dump.partition(found);
         }
         if (rows == null)
             return list;
-        try (UnfilteredRowIterator found = Version.rows(table.reader, key, slices, reversed))
-        {
-            while (found.hasNext())
-            {
+        try (UnfilteredRowIterator found = Version.rows(table.reader, key, slices, reversed)) {
+            while (found.hasNext()) {
                 Unfiltered one = found.next();
                 if (one.isRow())
-                    rows.add((Clustering<?>) one.clustering());
+                    rows.add((Clustering<?>)one.clustering());
             }
         }
         return list;
@@ -122,19 +123,17 @@ final class Verify
 
     private static boolean isStatic(Object one)
     {
-        return ((List<?>) one).get(0).equals("static");
+        return ((List<?>)one).get(0).equals("static");
     }
 
     private void checksums() throws IOException
     {
-        try (DataIntegrityMetadata.ChecksumValidator validator = Version.checksums(table))
-        {
+        try (DataIntegrityMetadata.ChecksumValidator validator = Version.checksums(table)) {
             if (validator == null)
                 return;
-            try (InputStream in = java.nio.file.Files.newInputStream(table.data))
-            {
+            try (InputStream in = java.nio.file.Files.newInputStream(table.data)) {
                 byte[] chunk = new byte[validator.chunkSize];
-                for (int got; (got = in.readNBytes(chunk, 0, chunk.length)) > 0; )
+                for (int got; (got = in.readNBytes(chunk, 0, chunk.length)) > 0;)
                     validator.validate(chunk, 0, got);
             }
         }

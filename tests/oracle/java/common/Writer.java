@@ -1,7 +1,8 @@
 /* Writer - partitions into one SSTable, by Cassandra's own writer.
  *
- * The header is one of two kinds: as CQLSSTableWriter makes it (minima that are fixed numbers, every
- * column of the table), or as a flush makes it (minima of the data, only columns that have data).
+ * The header is one of two kinds: as CQLSSTableWriter makes it (minima that are fixed numbers,
+ * every column of the table), or as a flush makes it (minima of the data, only columns that have
+ * data).
  */
 // SPDX-License-Identifier: Apache-2.0
 package oracle;
@@ -39,16 +40,19 @@ final class Writer
     }
 
     /* The partitions come in token order.  Returns the path of the Data.db. */
-    static Path write(TableMetadata table, List<PartitionUpdate> partitions, Settings settings, Path folder)
-    throws IOException
+    static Path write(TableMetadata table, List<PartitionUpdate> partitions, Settings settings,
+        Path folder) throws IOException
     {
         Version.columnIndexSize(settings.columnIndexKib);
         java.nio.file.Files.createDirectories(folder);
-        Descriptor descriptor = Version.descriptor(new File(folder.toString()), table.keyspace, table.name);
-        SerializationHeader header = settings.isFlush ? flushHeader(table, partitions)
-                                   : new SerializationHeader(true, table, table.regularAndStaticColumns(), EncodingStats.NO_STATS);
-        try (SSTableTxnWriter writer = Version.writer(table, descriptor, partitions.size(), settings, header))
-        {
+        Descriptor descriptor =
+            Version.descriptor(new File(folder.toString()), table.keyspace, table.name);
+        SerializationHeader header =
+            settings.isFlush ? flushHeader(table, partitions)
+                             : new SerializationHeader(true, table, table.regularAndStaticColumns(),
+                                 EncodingStats.NO_STATS);
+        try (SSTableTxnWriter writer =
+                 Version.writer(table, descriptor, partitions.size(), settings, header)) {
             for (PartitionUpdate partition : partitions)
                 writer.append(partition.unfilteredIterator());
             writer.finish(false);
@@ -56,12 +60,12 @@ final class Writer
         return folder.resolve(Version.FORMAT + "-1-big-Data.db");
     }
 
-    private static SerializationHeader flushHeader(TableMetadata table, List<PartitionUpdate> partitions)
+    private static SerializationHeader flushHeader(
+        TableMetadata table, List<PartitionUpdate> partitions)
     {
         RegularAndStaticColumns.Builder columns = RegularAndStaticColumns.builder();
         EncodingStats stats = partitions.get(0).stats();
-        for (PartitionUpdate partition : partitions)
-        {
+        for (PartitionUpdate partition : partitions) {
             stats = stats.mergeWith(partition.stats());
             for (ColumnMetadata column : partition.staticRow().columns())
                 columns.add(column);
@@ -75,14 +79,18 @@ final class Writer
     /* The rows of a table again, with the same header, compression, filter and summary. */
     static Path rewrite(Files table, Path folder, int columnIndexKib) throws IOException
     {
-        ValidationMetadata validation = (ValidationMetadata)
-            table.descriptor.getMetadataSerializer().deserialize(table.descriptor, EnumSet.of(MetadataType.VALIDATION))
-                            .get(MetadataType.VALIDATION);
+        ValidationMetadata validation =
+            (ValidationMetadata)table.descriptor.getMetadataSerializer()
+                .deserialize(table.descriptor, EnumSet.of(MetadataType.VALIDATION))
+                .get(MetadataType.VALIDATION);
         CompressionParams compression = table.has("CompressionInfo.db")
-                                      ? Version.compression(table.reader) : CompressionParams.noCompression();
-        TableMetadata again = table.metadata.unbuild().compression(compression)
-                                   .bloomFilterFpChance(validation.bloomFilterFPChance)
-                                   .minIndexInterval(indexInterval(table)).build();
+                                            ? Version.compression(table.reader)
+                                            : CompressionParams.noCompression();
+        TableMetadata again = table.metadata.unbuild()
+                                  .compression(compression)
+                                  .bloomFilterFpChance(validation.bloomFilterFPChance)
+                                  .minIndexInterval(indexInterval(table))
+                                  .build();
         Settings settings = new Settings();
         settings.repairedAt = table.reader.getRepairedAt();
         settings.pendingRepair = table.reader.getPendingRepair();
@@ -90,10 +98,12 @@ final class Writer
         settings.columnIndexKib = columnIndexKib;
         java.nio.file.Files.createDirectories(folder);
         Version.columnIndexSize(settings.columnIndexKib);
-        Descriptor descriptor = Version.descriptor(new File(folder.toString()), again.keyspace, again.name);
-        try (ISSTableScanner count = table.reader.getScanner(); ISSTableScanner scanner = table.reader.getScanner();
-             SSTableTxnWriter writer = Version.writer(again, descriptor, partitions(count), settings, table.reader.header))
-        {
+        Descriptor descriptor =
+            Version.descriptor(new File(folder.toString()), again.keyspace, again.name);
+        try (ISSTableScanner count = table.reader.getScanner();
+             ISSTableScanner scanner = table.reader.getScanner();
+             SSTableTxnWriter writer = Version.writer(
+                 again, descriptor, partitions(count), settings, table.reader.header)) {
             while (scanner.hasNext())
                 writer.append(scanner.next());
             writer.finish(false);
@@ -111,11 +121,12 @@ final class Writer
 
     private static int indexInterval(Files table) throws IOException
     {
-        Path original = Files.beside(table.origin, "Summary.db"); // the reader deletes its copy of one it does not expect
+        Path original = Files.beside(
+            table.origin, "Summary.db"); // the reader deletes its copy of one it does not expect
         if (!java.nio.file.Files.exists(original))
             return 128;
-        try (DataInputStream in = new DataInputStream(java.nio.file.Files.newInputStream(original)))
-        {
+        try (DataInputStream in =
+                 new DataInputStream(java.nio.file.Files.newInputStream(original))) {
             return in.readInt();
         }
     }

@@ -51,9 +51,9 @@ static const char *const default_compaction[] = {
     "max_threshold", "32",
     "min_threshold", "4"
 };
-static const char *const default_compression[] = { "chunk_length_in_kb", "16", "class",
-                                                   "org.apache.cassandra.io.compress."
-                                                   "LZ4Compressor" };
+static const char *const default_compression[] = {
+    "chunk_length_in_kb", "16", "class", "org.apache.cassandra.io.compress.LZ4Compressor"
+};
 const struct table_params table_params_default = {
     .bloom_filter_fp_chance = 0.01,
     .crc_check_chance = 1.0,

@@ -97,7 +97,8 @@ struct type_names {
     const struct type *(*find)(void *context, struct bytes name);
     void *context;
 };
-/* A name as an identifier of CQL: in double quotes when it is not plain lower case. */
+/* A name as an identifier of CQL: in double quotes when it is not plain lower case or is
+ * a reserved word. */
 void type_print_name(const char *name, struct buf *out);
 /* CQL text as system_schema writes it: `map<text, int>`, `frozen<list<int>>` (facts: surface 5.4);
  * a UDT by its name. */

@@ -19,9 +19,24 @@ static const struct {
 #undef X
 };
 
+/* Words that are no names without quotes: Cassandra's reserved_keywords.txt. */
+static const char *const reserved[] = {
+    "add",      "allow",    "alter",        "and",          "apply",  "asc",         "authorize",
+    "batch",    "begin",    "by",           "columnfamily", "create", "delete",      "desc",
+    "describe", "drop",     "entries",      "execute",      "from",   "full",        "grant",
+    "if",       "in",       "index",        "infinity",     "insert", "into",        "is",
+    "keyspace", "limit",    "materialized", "modify",       "nan",    "norecursive", "not",
+    "null",     "of",       "on",           "or",           "order",  "primary",     "rename",
+    "revoke",   "schema",   "select",       "set",          "table",  "to",          "token",
+    "truncate", "unlogged", "update",       "use",          "using",  "view",        "where",
+    "with"
+};
+
 void type_print_name(const char *name, struct buf *out)
 {
     bool is_plain = name[0] >= 'a' && name[0] <= 'z';
+    for (size_t i = 0; i < array_count(reserved); i++)
+        is_plain &= strcmp(name, reserved[i]) != 0;
     for (const char *c = name; *c; c++)
         is_plain &= (*c >= 'a' && *c <= 'z') || (*c >= '0' && *c <= '9') || *c == '_';
     if (is_plain) {

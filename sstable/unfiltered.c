@@ -108,10 +108,10 @@ void partition_head_encode(enum sstable_version version, struct bytes key, struc
 uint32_t take_seconds(const struct layout *layout, struct cursor *c, uint32_t ttl)
 {
     int64_t seconds = take_int(c) + layout->base.seconds;
-    if (seconds < 0)
-        return layout->version == SSTABLE_NB ? SECONDS_INVALID : (uint32_t)seconds;
-    if ((seconds < ttl && ttl != INT32_MAX) || seconds > UINT32_MAX)
-        return SECONDS_INVALID; /* no time of an expiry could be that early */
+    if (layout->version == SSTABLE_NB && (seconds < 0 || seconds > INT32_MAX))
+        return SECONDS_INVALID;
+    if ((uint32_t)seconds < ttl && ttl != INT32_MAX)
+        return SECONDS_INVALID; /* nothing that was written after 1970 expires that early */
     return (uint32_t)seconds;
 }
 

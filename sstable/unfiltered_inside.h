@@ -35,7 +35,10 @@ enum { /* kinds of bounds, as they stand in files */
        EXCL_START = 7,
 };
 /* From this many columns on a subset is a list and no bitmap. */
-enum { SUBSET_LIST_LEAST = 64, COLUMN_WORDS = (COLUMNS_MAX + 63) / 64 };
+enum { SUBSET_LIST_LEAST = 64, COLUMN_WORDS = COLUMNS_MAX / 64 + 1 };
+/* Which columns a row has: a bit for each, in this many words (one more than full ones). */
+typedef uint64_t column_set[COLUMN_WORDS];
+static inline size_t column_words(size_t count) { return count / 64 + 1; }
 
 /* Cassandra's mark for a local deletion time that cannot be one. */
 #define SECONDS_INVALID (UINT32_MAX - 1)
@@ -86,9 +89,10 @@ static inline uint64_t take_vint(struct cursor *c)
 static inline int64_t take_int(struct cursor *c)
 {
     int64_t value = (int64_t)take_vint(c);
-    if (value != (int32_t)value)
-        c->bad = true;
-    return value;
+    if (value == (int32_t)value)
+        return value;
+    c->bad = true;
+    return 0;
 }
 
 static inline int64_t take_timestamp(const struct layout *layout, struct cursor *c)

@@ -30,18 +30,16 @@ struct row_reader {
     struct row_space *space;
     size_t cells_count;
     bool has_deletions; /* multi-cell columns begin with one */
-    struct run *runs;   /* by rank; of columns that are present */
+    struct run *runs;   /* by rank, of columns that are present; NULL: ranks are places */
 };
-
-/* Which columns the row has, by place. */
-typedef uint64_t column_set[COLUMN_WORDS];
 
 static void set_all(column_set set, size_t count)
 {
-    for (size_t i = 0; i < (count + 63) / 64; i++)
+    size_t last = column_words(count) - 1;
+    ensure(last < COLUMN_WORDS);
+    for (size_t i = 0; i < last; i++)
         set[i] = UINT64_MAX;
-    if (count % 64)
-        set[count / 64] = (UINT64_C(1) << count % 64) - 1;
+    set[last] = (UINT64_C(1) << count % 64) - 1;
 }
 
 /* Ascending places that are listed: of what is there, or of what is missing. */
@@ -74,10 +72,8 @@ static void take_subset(struct cursor *c, size_t count, column_set set)
             take_list(c, count, missing, set);
         return;
     }
-    if (count == 0 || missing >> count)
-        c->bad = true;
-    else
-        set[0] &= ~missing;
+    c->bad |= missing >> count != 0;
+    set[0] &= ~missing;
 }
 
 static struct cell *cells_room(struct row_reader *r, size_t more)
@@ -174,7 +170,7 @@ static void take_column(struct row_reader *r, const struct layout_column *column
 static void take_columns(struct row_reader *r, const column_set present)
 {
     const struct columns *columns = &r->columns;
-    for (size_t word = 0; word < (columns->count + 63) / 64; word++) {
+    for (size_t word = 0; word < column_words(columns->count); word++) {
         for (uint64_t bits = present[word]; bits && !r->c->bad; bits &= bits - 1) {
             const struct layout_column *column =
                 &columns->columns[word * 64 + (unsigned)__builtin_ctzll(bits)];
@@ -190,9 +186,8 @@ static void take_columns(struct row_reader *r, const column_set present)
 /* Behind the cells in the file's order, the same ones by number. */
 static void gather(struct row_reader *r, const column_set present_by_place)
 {
-    column_set present;
-    size_t words = (r->columns.count + 63) / 64;
-    memset(present, 0, words * sizeof present[0]);
+    column_set present = { 0 };
+    size_t words = column_words(r->columns.count);
     for (size_t word = 0; word < words; word++)
         for (uint64_t bits = present_by_place[word]; bits; bits &= bits - 1) {
             size_t rank = r->columns.columns[word * 64 + (unsigned)__builtin_ctzll(bits)].rank;
@@ -210,15 +205,14 @@ static void gather(struct row_reader *r, const column_set present_by_place)
 static size_t set_count(const column_set set, size_t count)
 {
     size_t sum = 0;
-    for (size_t i = 0; i < (count + 63) / 64; i++)
+    for (size_t i = 0; i < column_words(count); i++)
         sum += (unsigned)__builtin_popcountll(set[i]);
     return sum;
 }
 
 static void take_cells(struct row_reader *r, bool has_all, struct row *out)
 {
-    struct run runs[COLUMNS_MAX];
-    column_set present;
+    column_set present = { 0 };
     set_all(present, r->columns.count);
     if (!has_all)
         take_subset(r->c, r->columns.count, present);
@@ -227,7 +221,6 @@ static void take_cells(struct row_reader *r, bool has_all, struct row *out)
     if (!r->space->is_reused)
         r->space->cells_room = 0; /* what is there belongs to the row before */
     cells_room(r, set_count(present, r->columns.count));
-    r->runs = r->columns.are_ranked ? NULL : runs;
     take_columns(r, present);
     if (r->c->bad)
         return;
@@ -260,11 +253,14 @@ void row_body_decode(const struct layout *layout, const struct unfiltered_start 
     if (start->extension & EXTENSION_SHADOWABLE &&
         out->liveness.timestamp > out->deletion.timestamp)
         out->deletion = deletion_none();
+    struct columns columns = columns_of(layout, is_static);
+    struct run runs[COLUMNS_MAX];
     struct row_reader r = { .layout = layout,
-                            .columns = columns_of(layout, is_static),
+                            .columns = columns,
                             .liveness = &out->liveness,
                             .c = c,
                             .space = space,
+                            .runs = columns.are_ranked ? NULL : runs,
                             .has_deletions = start->flags & HAS_COMPLEX_DELETION };
     take_cells(&r, start->flags & HAS_ALL_COLUMNS, out);
 }

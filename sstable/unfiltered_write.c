@@ -23,7 +23,7 @@ struct row_columns {
     size_t count;       /* of those that are there */
     size_t bytes;       /* about what their cells will take */
     bool has_deletions; /* of a multi-cell column */
-    uint64_t present[COLUMN_WORDS];
+    column_set present;
     struct run runs[COLUMNS_MAX];
 };
 struct row_writer {
@@ -69,7 +69,7 @@ static void columns_spread(const struct layout *layout, const struct row *row, b
     out->all = columns_of(layout, is_static);
     out->count = out->bytes = 0;
     out->has_deletions = false;
-    memset(out->present, 0, (out->all.count + 63) / 64 * sizeof out->present[0]);
+    memset(out->present, 0, column_words(out->all.count) * sizeof out->present[0]);
     for (size_t i = 0; i < row->cells_count;) {
         uint32_t number = row->cells[i].column;
         ensure(number < layout->table->numbers_used);
@@ -147,6 +147,7 @@ static void put_cell(const struct row_writer *w, const struct layout_column *col
 static void put_column(const struct row_writer *w, const struct layout_column *column,
                        const struct cell *cells, size_t count)
 {
+    ensure(cells && count);
     if (column->is_multicell) {
         bool has_deletion = cells[0].kind == CELL_COLUMN_DELETED;
         struct deletion deletion = deletion_none();
@@ -177,7 +178,7 @@ static void put_body(const struct row_writer *w, unsigned flags, const struct ro
         put_deletion(w->layout, row->deletion, w->out);
     if (!(flags & HAS_ALL_COLUMNS))
         put_subset(columns, w->out);
-    for (size_t word = 0; word < (columns->all.count + 63) / 64; word++)
+    for (size_t word = 0; word < column_words(columns->all.count); word++)
         for (uint64_t bits = columns->present[word]; bits; bits &= bits - 1) {
             size_t place = word * 64 + (unsigned)__builtin_ctzll(bits);
             struct run run = columns->runs[place];

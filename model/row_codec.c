@@ -143,10 +143,13 @@ static void take_key(struct cursor *c, const struct table *table, struct row_spa
                      struct row *out)
 {
     struct bytes values[KEY_COLUMNS_MAX];
-    size_t count = take_values(c, table, out->clustering, values);
-    c->bad |= count != table->clustering_count;
     out->key = bytes_of(key_of_the_only_row, sizeof key_of_the_only_row);
-    if (c->bad || table->clustering_count == 0)
+    if (table->clustering_count == 0) {
+        c->bad |= out->clustering.size != 0;
+        return;
+    }
+    c->bad |= take_values(c, table, out->clustering, values) != table->clustering_count;
+    if (c->bad)
         return;
     struct buf own = buf_in(space->arena);
     struct buf *key = space->is_reused ? &space->key : &own;

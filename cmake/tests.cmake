@@ -65,5 +65,6 @@ set(fail_answer fail_server)
 if(EXISTS ${CMAKE_SOURCE_DIR}/tests/sim/CMakeLists.txt)
   add_subdirectory(tests/sim)
 endif()
+add_subdirectory(tests/fuzz)
 add_executable(bench_store tests/bench/bench_store.c) # the engine alone; run by hand
 target_link_libraries(bench_store PRIVATE store world_sim fail_server rules)

@@ -160,7 +160,7 @@ void payload_pack(struct codec *codec, const struct compression_params *params, 
         buf_put_bytes(out, plain);
         break;
     case COMPRESSOR_NONE:
-        ensure(!"a table without compression has no chunks to pack");
+        ensure(params->kind != COMPRESSOR_NONE); /* such a table has no chunks */
     }
 }
 

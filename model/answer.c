@@ -65,12 +65,21 @@ static enum err ranges_peek(struct answer *a)
     return a->ranges.bad ? ERR_CORRUPT : OK;
 }
 
+static bool is_bound(struct bytes key)
+{
+    return key.size && (key.data[key.size - 1] == 0x20 || key.data[key.size - 1] == 0x60);
+}
+
 enum err answer_next_range(struct answer *a, struct range_tombstone *out, bool *is_there)
 {
     *is_there = a->ranges_left && a->ranges_before == 0;
     if (!*is_there)
         return OK;
-    range_decode(&a->ranges, a->table, a->space.arena, out);
+    *out = (struct range_tombstone){ .low = cursor_sized(&a->ranges) };
+    out->high = cursor_sized(&a->ranges);
+    out->deletion = deletion_decode(&a->ranges);
+    a->ranges.bad |= !is_bound(out->low) || !is_bound(out->high) ||
+                     bytes_compare(out->low, out->high) >= 0 || deletion_is_none(out->deletion);
     a->ranges_left--;
     return a->ranges.bad ? ERR_CORRUPT : ranges_peek(a);
 }

@@ -38,13 +38,14 @@ static inline bool answer_at_end(const struct answer *a) { return a->key.size ==
 /* The next row of the partition: has_row false when there is none.  ERR_CORRUPT also when rows do
  * not ascend (descend, reversed). */
 enum err answer_next_row(struct answer *);
-/* The next range of the partition, in the arena, or OK and false: there is none.  Those of a
- * partition that is left are passed over.  ERR_CORRUPT. */
+/* The next range of the partition, borrowed, or OK and false: there is none.  Those of a partition
+ * that is left are passed over.  ERR_CORRUPT. */
 enum err answer_next_range(struct answer *, struct range_tombstone *out, bool *is_there);
 /* The next partition, its static row and its first row; the rows before it must have been taken. */
 enum err answer_next_partition(struct answer *);
 /* By token, then key; both must stand in a partition. */
 int answer_compare_partition(const struct answer *, const struct answer *);
 
-/* What a partition's head takes in an encoded answer. */
+/* What a partition's head without its static row, and a range, take in an encoded answer. */
 size_t answer_partition_bytes(struct bytes key, struct deletion);
+size_t answer_range_bytes(const struct range_tombstone *);

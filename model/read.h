@@ -60,7 +60,8 @@ enum err read_decode(struct bytes, struct arena *, struct read *out);
  * range() tells what is deleted, in the order of the read, disjoint, each before the first row that
  * it may cover, but rows come with what covers them applied.  Together they say all that covers the
  * places of this answer.  One may be told in adjoining pieces, and may reach beyond the slices,
- * `from` and `last`: it is as true there, but not all that is. */
+ * `from` and `last`: it is as true there, but not all that is.  Its bounds are its keys: a piece
+ * may begin at any place, so its clusterings need not be there, and answers do not carry them. */
 struct read_sink {
     void (*partition)(struct read_sink *, struct bytes key, int64_t token, struct deletion);
     void (*row)(struct read_sink *, const struct row *, bool is_live);

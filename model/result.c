@@ -4,7 +4,7 @@
  *     body: a mix of   0x80 (0x81 with a deletion), sized key, [deletion]     a partition
  *                      a row of row_codec.h (its flags are below 0x80)        of that partition
  *     range: vint partitions between its own and that of the range before (at first the first
- *            partition), then as row_codec.h has it
+ *            partition), sized low, sized high: keys of comparable.h; deletion
  *
  * What an answer says of itself stands behind the rows, since only then it is known.  Ranges stand
  * apart from rows, so that who merges knows all of a partition's before its first row.
@@ -45,7 +45,9 @@ static void writer_range(struct read_sink *sink, const struct range_tombstone *r
     ensure(writer->partitions > 0);
     uint32_t partition = writer->partitions - 1;
     buf_put_vint(&writer->ranges, partition - writer->ranges_partition);
-    range_encode(range, &writer->ranges);
+    buf_put_sized(&writer->ranges, range->low);
+    buf_put_sized(&writer->ranges, range->high);
+    deletion_encode(range->deletion, &writer->ranges);
     writer->ranges_partition = partition;
     writer->ranges_count++;
 }
@@ -79,4 +81,10 @@ size_t answer_partition_bytes(struct bytes key, struct deletion deletion)
 {
     size_t bytes = 1 + vint_size(key.size) + key.size;
     return deletion_is_none(deletion) ? bytes : bytes + 8 + vint_size(deletion.seconds);
+}
+
+size_t answer_range_bytes(const struct range_tombstone *range)
+{
+    return 1 + vint_size(range->low.size) + range->low.size + vint_size(range->high.size) +
+           range->high.size + 8 + vint_size(range->deletion.seconds);
 }

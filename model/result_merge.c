@@ -247,7 +247,7 @@ static void merge_emit_range(struct merge *m, const struct range_tombstone *rang
                              struct bytes next_row)
 {
     struct bytes end = m->read->is_reversed ? range->low : range->high;
-    if (!merge_fits(m, head_bytes(m) + range_encoded_bytes(range), false))
+    if (!merge_fits(m, head_bytes(m) + answer_range_bytes(range), false))
         return;
     announce(m);
     m->sink->range(m->sink, range);

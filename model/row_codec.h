@@ -1,4 +1,5 @@
-/* row_codec.h - one row or range tombstone as bytes, the same in mutations and in answers.
+/* row_codec.h - one row as bytes, the same in mutations and in answers; one range tombstone of a
+ * mutation.
  *
  *     row: flags | sized clustering | [liveness] | [deletion] | vint cells | cells
  *     flags: 1 liveness, 2 it expires, 4 deletion, 8 the static row (its clustering is empty, it

@@ -349,9 +349,10 @@ size_t memtable_need_bytes(const struct mutation *mutation)
 {
     size_t need = slab_piece_bytes(partition_bytes(8 + mutation->key.size)) + TREE_ENTRY_BYTES +
                   slab_piece_bytes(sizeof(struct btree));
+    const size_t ranges_entries = RANGES_ENTRIES_MAX;
     bool needs_more = mutation->ranges_count > 0;
     for (size_t i = 0; i < mutation->ranges_count; i++)
-        need += ranges_need_bytes(&mutation->ranges[i]) + RANGES_ENTRIES_MAX * TREE_ENTRY_BYTES;
+        need += ranges_need_bytes(&mutation->ranges[i]) + ranges_entries * TREE_ENTRY_BYTES;
     for (size_t i = 0; i < mutation->rows_count; i++) {
         need += slab_piece_bytes(piece_size_bytes(&mutation->rows[i])) + TREE_ENTRY_BYTES;
         needs_more |= row_is_static(&mutation->rows[i]);

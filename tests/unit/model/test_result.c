@@ -7,6 +7,7 @@
  * The model knows nothing of answers, limits and positions.
  */
 // SPDX-License-Identifier: Apache-2.0
+#include "model/answer.h"
 #include "model/ranges.h"
 #include "replica.h"
 
@@ -149,7 +150,7 @@ static void page_range(struct read_sink *sink, const struct range_tombstone *ran
         ck_assert(is_reversed ? c < 0 : c > 0);
     }
     page->range_end = arena_copy(&page->world->arena, end);
-    page->bytes += range_encoded_bytes(range);
+    page->bytes += answer_range_bytes(range);
     ranges_add(&page->told->ranges, range);
 }
 

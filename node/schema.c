@@ -1,17 +1,13 @@
 /* schema.c - what a metadata entry does to a shard, and a node's coming and going.
  *
  * An entry is applied to this shard's catalog; what it made obsolete goes (memtables of dropped
- * tables, plans); registered clients are told.  Entries come in order, on every shard.
+ * tables, plans of tables that are gone or altered); registered clients are told.  Entries come in
+ * order, on every shard.
  */
 // SPDX-License-Identifier: Apache-2.0
 #include "base/buf.h"
 #include "node/life.h"
 #include "node/session.h"
-
-static bool change_is_drop(const struct schema_change *c)
-{
-    return c->kind == CHANGE_DROP_KEYSPACE || c->kind == CHANGE_DROP_TABLE;
-}
 
 /* The ids of the tables that a drop takes away, before it does; in the arena, as raw uuids. */
 static void schema_list_dropped(struct shard *s, const struct schema_change *c, struct buf *ids)
@@ -28,12 +24,26 @@ static void schema_list_dropped(struct shard *s, const struct schema_change *c, 
 
 static void schema_tell(struct shard *s, const struct schema_change *c)
 {
-    bool is_table = c->kind == CHANGE_CREATE_TABLE || c->kind == CHANGE_DROP_TABLE;
-    struct schema_event event = { .change = change_is_drop(c) ? "DROPPED" : "CREATED",
-                                  .target = is_table ? "TABLE" : "KEYSPACE" };
-    event.keyspace = bytes_text(is_table ? c->table->keyspace : c->keyspace->name);
-    if (is_table)
+    static const char *const changes[] = {
+        [CHANGE_CREATE_KEYSPACE] = "CREATED", [CHANGE_ALTER_KEYSPACE] = "UPDATED",
+        [CHANGE_DROP_KEYSPACE] = "DROPPED",   [CHANGE_CREATE_TABLE] = "CREATED",
+        [CHANGE_ALTER_TABLE] = "UPDATED",     [CHANGE_DROP_TABLE] = "DROPPED",
+        [CHANGE_CREATE_TYPE] = "CREATED",     [CHANGE_ALTER_TYPE] = "UPDATED",
+        [CHANGE_DROP_TYPE] = "DROPPED",
+    };
+    struct schema_event event = { .change = changes[c->kind] };
+    if (change_is_of_table(c)) {
+        event.target = "TABLE";
+        event.keyspace = bytes_text(c->table->keyspace);
         event.name = bytes_text(c->table->name);
+    } else if (change_is_of_type(c)) {
+        event.target = "TYPE";
+        event.keyspace = bytes_text(c->type->keyspace);
+        event.name = bytes_text(c->type->name);
+    } else {
+        event.target = "KEYSPACE";
+        event.keyspace = bytes_text(c->keyspace->name);
+    }
     events_schema(s, &event);
 }
 

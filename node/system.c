@@ -1,7 +1,7 @@
 /* system.c - reads of system tables: which table has which maker of rows.
  *
  *     system_local.c    local, peers, peers_v2
- *     system_schema.c   keyspaces, tables, columns
+ *     system_schema.c   keyspaces, tables, columns, dropped columns, types
  *     system_views.c    clients, settings, prepared statements
  *
  * A table without a maker is there and empty: tools look for it.
@@ -22,6 +22,8 @@ static const struct {
     { "system_schema", "keyspaces", make_keyspaces },
     { "system_schema", "tables", make_tables },
     { "system_schema", "columns", make_columns },
+    { "system_schema", "dropped_columns", make_dropped_columns },
+    { "system_schema", "types", make_types },
     { "system_virtual_schema", "keyspaces", make_virtual_keyspaces },
     { "system_virtual_schema", "tables", make_virtual_tables },
     { "system_virtual_schema", "columns", make_virtual_columns },

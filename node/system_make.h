@@ -11,6 +11,8 @@ void make_peers_v2(struct shard *, struct system_rows *);
 void make_keyspaces(struct shard *, struct system_rows *);
 void make_tables(struct shard *, struct system_rows *);
 void make_columns(struct shard *, struct system_rows *);
+void make_dropped_columns(struct shard *, struct system_rows *);
+void make_types(struct shard *, struct system_rows *);
 void make_virtual_keyspaces(struct shard *, struct system_rows *);
 void make_virtual_tables(struct shard *, struct system_rows *);
 void make_virtual_columns(struct shard *, struct system_rows *);

@@ -1,7 +1,8 @@
-/* system_schema.c - the live catalog as tables: keyspaces, tables, columns; the virtual keyspaces
- * have tables of their own (facts: protocol 5.4, 5.6).
+/* system_schema.c - the live catalog as tables: keyspaces, tables, columns, dropped columns, types;
+ * the virtual keyspaces have tables of their own (facts: protocol 5.4, 5.6).
  *
- * Options that a table was not given show their defaults, spelt as Cassandra spells them.
+ * Options are shown as Cassandra spells them, those that a table was not given too.  Some it shows
+ * only where they are not what they always were; clients take null for that.
  */
 // SPDX-License-Identifier: Apache-2.0
 #include "node/system_make.h"
@@ -51,113 +52,72 @@ void make_keyspaces(struct shard *s, struct system_rows *r)
 
 /* ---- tables ---- */
 
-static const struct option *table_option(const struct table *t, const char *name)
+/* Values of `extensions` are blobs, 0x and digits, as params.h has checked. */
+static struct bytes blob_of(struct arena *arena, const char *text)
 {
+    struct buf out = buf_in(arena);
+    if (type_parse_value(type_native(TYPE_BLOB), bytes_text(text), &out) != OK)
+        return (struct bytes){ 0 };
+    return buf_bytes(&out);
+}
+
+static void make_extensions(struct system_rows *r, const struct table *t)
+{
+    const struct option *o = NULL;
     for (size_t i = 0; i < t->options_count; i++)
-        if (strcmp(t->options[i].name, name) == 0)
-            return &t->options[i];
-    return NULL;
-}
-
-static const char *option_text(const struct table *t, const char *name, const char *initial)
-{
-    const struct option *o = table_option(t, name);
-    return o && o->value ? o->value : initial;
-}
-
-/* A map option; the class of a compaction or compression gets its package when it has none. */
-static void make_map(struct system_rows *r, const struct table *t, const char *name,
-                     const char *package, const char *const *initial, size_t initial_count)
-{
-    const struct option *o = table_option(t, name);
-    const char *const *given = o && !o->value ? o->pairs : initial;
-    size_t count = o && !o->value ? o->pairs_count : initial_count;
-    const char **pairs = arena_array(r->arena, const char *, 2 * count + 1);
-    for (size_t i = 0; i < 2 * count; i++) {
-        bool is_class = i % 2 == 1 && strcmp(given[i - 1], "class") == 0;
-        bool is_short = is_class && package && !strchr(given[i], '.');
-        pairs[i] = is_short ? arena_printf(r->arena, "%s.%s", package, given[i]) : given[i];
+        if (strcmp(t->options[i].name, "extensions") == 0)
+            o = &t->options[i];
+    struct buf out = buf_in(r->arena);
+    size_t count = o ? o->pairs_count : 0;
+    buf_put_be32(&out, (uint32_t)count);
+    for (size_t i = 0; i < count; i++) {
+        struct bytes value = blob_of(r->arena, o->pairs[2 * i + 1]);
+        buf_put_be32(&out, (uint32_t)strlen(o->pairs[2 * i]));
+        buf_put_text(&out, o->pairs[2 * i]);
+        buf_put_be32(&out, (uint32_t)value.size);
+        buf_put_bytes(&out, value);
     }
-    rows_map(r, name, pairs, count);
+    rows_bytes(r, "extensions", buf_bytes(&out));
 }
 
-static void make_maps(struct system_rows *r, const struct table *t)
+static void make_options(struct system_rows *r, const struct table *t)
 {
-    static const char *const caching[] = { "keys", "ALL", "rows_per_partition", "NONE" };
-    static const char *const compaction[] = { "class",         "SizeTieredCompactionStrategy",
-                                              "min_threshold", "4",
-                                              "max_threshold", "32" };
-    static const char *const compression[] = { "class", "LZ4Compressor", "chunk_length_in_kb",
-                                               "16" };
-    make_map(r, t, "caching", NULL, caching, 2);
-    make_map(r, t, "compaction", "org.apache.cassandra.db.compaction", compaction, 3);
-    make_map(r, t, "compression", "org.apache.cassandra.io.compress", compression, 2);
-    make_map(r, t, "extensions", NULL, NULL, 0);
-}
-
-static const struct {
-    const char *name, *initial;
-} scalars_text[] = { { "additional_write_policy", "99p" },
-                     { "comment", "" },
-                     { "read_repair", "BLOCKING" },
-                     { "speculative_retry", "99p" } },
-  scalars_int[] = { { "default_time_to_live", "0" },
-                    { "gc_grace_seconds", "864000" },
-                    { "max_index_interval", "2048" },
-                    { "memtable_flush_period_in_ms", "0" },
-                    { "min_index_interval", "128" } },
-  scalars_double[] = { { "bloom_filter_fp_chance", "0.01" }, { "crc_check_chance", "1.0" } };
-
-/* A decimal number as a double, without the locale: digits, a point, digits, an exponent. */
-static double text_double(const char *text)
-{
-    struct arena arena = { 0 };
-    struct buf out = buf_in(&arena);
-    double value = 0;
-    if (type_parse_value(type_native(TYPE_DOUBLE), bytes_text(text), &out) == OK) {
-        uint64_t bits = get_be64(out.data);
-        memcpy(&value, &bits, sizeof value);
-    }
-    arena_deinit(&arena);
-    return value;
-}
-
-static int32_t text_int(const char *text)
-{
-    struct arena arena = { 0 };
-    struct buf out = buf_in(&arena);
-    int32_t value = 0;
-    if (type_parse_value(type_native(TYPE_INT), bytes_text(text), &out) == OK)
-        value = (int32_t)get_be32(out.data);
-    arena_deinit(&arena);
-    return value;
-}
-
-static void make_scalars(struct system_rows *r, const struct table *t)
-{
-    for (size_t i = 0; i < array_count(scalars_text); i++)
-        rows_text(r, scalars_text[i].name,
-                  option_text(t, scalars_text[i].name, scalars_text[i].initial));
-    for (size_t i = 0; i < array_count(scalars_int); i++)
-        rows_int(r, scalars_int[i].name,
-                 text_int(option_text(t, scalars_int[i].name, scalars_int[i].initial)));
-    for (size_t i = 0; i < array_count(scalars_double); i++)
-        rows_double(r, scalars_double[i].name,
-                    text_double(option_text(t, scalars_double[i].name, scalars_double[i].initial)));
-    rows_double(r, "read_repair_chance", 0);
+    const struct table_params *p = t->params;
+    rows_text(r, "additional_write_policy", p->additional_write_policy);
+    rows_double(r, "bloom_filter_fp_chance", p->bloom_filter_fp_chance);
+    rows_map(r, "caching", p->caching, 2);
+    rows_text(r, "comment", p->comment);
+    rows_map(r, "compaction", p->compaction.pairs, p->compaction.pairs_count);
+    rows_map(r, "compression", p->compression.pairs, p->compression.pairs_count);
+    rows_double(r, "crc_check_chance", p->crc_check_chance);
+    rows_int(r, "default_time_to_live", p->default_time_to_live);
+    make_extensions(r, t);
+    rows_int(r, "gc_grace_seconds", p->gc_grace_seconds);
+    rows_int(r, "max_index_interval", p->max_index_interval);
+    rows_int(r, "memtable_flush_period_in_ms", p->memtable_flush_period_ms);
+    rows_int(r, "min_index_interval", p->min_index_interval);
+    rows_text(r, "read_repair", p->repairs_on_read ? "BLOCKING" : "NONE");
+    rows_text(r, "speculative_retry", p->speculative_retry);
+    rows_double(r, "read_repair_chance", 0); /* no option any more, but drivers read them */
     rows_double(r, "dclocal_read_repair_chance", 0);
+    if (!p->allows_auto_snapshot)
+        rows_bool(r, "allow_auto_snapshot", false);
+    if (!p->has_incremental_backups)
+        rows_bool(r, "incremental_backups", false);
+    if (p->is_cdc)
+        rows_bool(r, "cdc", true);
 }
 
 static void make_table(struct system_rows *r, const struct table *t)
 {
-    static const char *const flags[] = { "compound" };
+    static const char *const flags[] = { "compound", "counter" };
+    bool has_counters = t->columns[t->columns_count - 1].type->kind == TYPE_COUNTER;
     rows_begin(r);
     rows_text(r, "keyspace_name", t->keyspace);
     rows_text(r, "table_name", t->name);
-    rows_texts(r, "flags", flags, 1);
+    rows_texts(r, "flags", flags, has_counters ? 2 : 1);
     rows_uuid(r, "id", &t->id);
-    make_maps(r, t);
-    make_scalars(r, t);
+    make_options(r, t);
     rows_end(r);
 }
 
@@ -171,15 +131,21 @@ void make_tables(struct shard *s, struct system_rows *r)
 
 /* ---- columns ---- */
 
+static const char *const kinds[] = { [COLUMN_PARTITION] = "partition_key",
+                                     [COLUMN_CLUSTERING] = "clustering",
+                                     [COLUMN_STATIC] = "static",
+                                     [COLUMN_REGULAR] = "regular" };
+
+static void make_type(struct system_rows *r, const struct type *type)
+{
+    struct buf text = buf_in(r->arena);
+    type_print(type, &text);
+    rows_bytes(r, "type", buf_bytes(&text));
+}
+
 static void make_column(struct system_rows *r, const struct table *t, const struct column *c)
 {
-    static const char *const kinds[] = { [COLUMN_PARTITION] = "partition_key",
-                                         [COLUMN_CLUSTERING] = "clustering",
-                                         [COLUMN_STATIC] = "static",
-                                         [COLUMN_REGULAR] = "regular" };
     bool is_key = c->kind == COLUMN_PARTITION || c->kind == COLUMN_CLUSTERING;
-    struct buf type = buf_in(r->arena);
-    type_print(c->type, &type);
     rows_begin(r);
     rows_text(r, "keyspace_name", t->keyspace);
     rows_text(r, "table_name", t->name);
@@ -191,9 +157,54 @@ static void make_column(struct system_rows *r, const struct table *t, const stru
                                            : "asc");
     rows_text(r, "kind", kinds[c->kind]);
     rows_int(r, "position", is_key ? c->position : -1);
-    rows_bytes(r, "type", buf_bytes(&type));
+    make_type(r, c->type);
     rows_end(r);
 }
+
+void make_dropped_columns(struct shard *s, struct system_rows *r)
+{
+    struct table *t = NULL;
+    for (size_t at = 0; (t = map_next(&s->catalog.tables, &at));)
+        for (size_t i = 0; i < t->dropped_count; i++) {
+            const struct dropped_column *c = &t->dropped[i];
+            int64_t millis = c->dropped_at / 1000 - (c->dropped_at % 1000 < 0);
+            rows_begin(r);
+            rows_text(r, "keyspace_name", t->keyspace);
+            rows_text(r, "table_name", t->name);
+            rows_text(r, "column_name", c->name);
+            rows_bigint(r, "dropped_time", millis);
+            rows_text(r, "kind", kinds[c->kind]);
+            make_type(r, c->type);
+            rows_end(r);
+        }
+}
+
+/* ---- types ---- */
+
+void make_types(struct shard *s, struct system_rows *r)
+{
+    struct keyspace *k = NULL;
+    for (size_t at = 0; (k = map_next(&s->catalog.keyspaces, &at));) {
+        struct user_type *t = NULL;
+        for (size_t type_at = 0; (t = map_next(&k->types, &type_at));) {
+            const struct type *type = t->type;
+            const char **texts = arena_array(r->arena, const char *, type->parts_count);
+            for (size_t i = 0; i < type->parts_count; i++) {
+                struct buf text = buf_in(r->arena);
+                type_print(type->parts[i], &text);
+                texts[i] = arena_text(r->arena, buf_bytes(&text));
+            }
+            rows_begin(r);
+            rows_text(r, "keyspace_name", k->name);
+            rows_text(r, "type_name", type->name);
+            rows_texts(r, "field_names", type->fields, type->parts_count);
+            rows_texts(r, "field_types", texts, type->parts_count);
+            rows_end(r);
+        }
+    }
+}
+
+/* ---- all columns; the virtual keyspaces ---- */
 
 static void make_columns_of(struct shard *s, struct system_rows *r, bool of_virtual)
 {

@@ -150,6 +150,23 @@ START_TEST(plans_go_with_their_table)
 }
 END_TEST
 
+START_TEST(plans_go_when_their_table_is_altered)
+{
+    make_table();
+    put(NULL, "SELECT b FROM k.t WHERE a = ?");
+    struct prepared_entry *other = put(NULL, "SELECT b FROM k.u WHERE a = ?");
+    change("ALTER TABLE k.t ADD c int");
+    ck_assert_uint_eq(prepared.by_id.count, 1);
+    ck_assert_ptr_eq(prepared_get(&prepared, bytes_of(other->id, 16)), other);
+    struct prepared_entry *e = put(NULL, "SELECT * FROM k.t WHERE a = ?");
+    uint8_t before[16];
+    memcpy(before, cql_plan_metadata(e->plan)->metadata_id.data, sizeof before);
+    change("ALTER TABLE k.t DROP b");
+    e = put(NULL, "SELECT * FROM k.t WHERE a = ?");
+    ck_assert_mem_ne(before, cql_plan_metadata(e->plan)->metadata_id.data, sizeof before);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("prepared");
@@ -161,6 +178,7 @@ int main(void)
     tcase_add_test(all, the_least_recently_used_goes_first);
     tcase_add_test(all, one_that_is_larger_than_the_budget_is_kept_alone);
     tcase_add_test(all, plans_go_with_their_table);
+    tcase_add_test(all, plans_go_when_their_table_is_altered);
     suite_add_tcase(suite, all);
     SRunner *runner = srunner_create(suite);
     srunner_run_all(runner, CK_NORMAL);

@@ -181,26 +181,29 @@ void make_dropped_columns(struct shard *s, struct system_rows *r)
 
 /* ---- types ---- */
 
+static void make_type_row(struct system_rows *r, const struct type *type)
+{
+    const char **texts = arena_array(r->arena, const char *, type->parts_count);
+    for (size_t i = 0; i < type->parts_count; i++) {
+        struct buf text = buf_in(r->arena);
+        type_print(type->parts[i], &text);
+        texts[i] = arena_text(r->arena, buf_bytes(&text));
+    }
+    rows_begin(r);
+    rows_text(r, "keyspace_name", type->keyspace);
+    rows_text(r, "type_name", type->name);
+    rows_texts(r, "field_names", type->fields, type->parts_count);
+    rows_texts(r, "field_types", texts, type->parts_count);
+    rows_end(r);
+}
+
 void make_types(struct shard *s, struct system_rows *r)
 {
     struct keyspace *k = NULL;
     for (size_t at = 0; (k = map_next(&s->catalog.keyspaces, &at));) {
         struct user_type *t = NULL;
-        for (size_t type_at = 0; (t = map_next(&k->types, &type_at));) {
-            const struct type *type = t->type;
-            const char **texts = arena_array(r->arena, const char *, type->parts_count);
-            for (size_t i = 0; i < type->parts_count; i++) {
-                struct buf text = buf_in(r->arena);
-                type_print(type->parts[i], &text);
-                texts[i] = arena_text(r->arena, buf_bytes(&text));
-            }
-            rows_begin(r);
-            rows_text(r, "keyspace_name", k->name);
-            rows_text(r, "type_name", type->name);
-            rows_texts(r, "field_names", type->fields, type->parts_count);
-            rows_texts(r, "field_types", texts, type->parts_count);
-            rows_end(r);
-        }
+        for (size_t type_at = 0; (t = map_next(&k->types, &type_at));)
+            make_type_row(r, t->type);
     }
 }
 

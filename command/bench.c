@@ -242,7 +242,7 @@ static void latency_table(const struct bench_case *cases, size_t count)
     struct table t;
     table_init(&t, stdout);
     for (size_t i = 0; i < array_count(columns); i++)
-        table_column(&t, columns[i], true);
+        table_heading(&t, columns[i], true);
     for (size_t i = 0; i < count; i++) {
         const struct bench_case *c = &cases[i];
         table_printf(&t, "%u", c->connections);
@@ -265,10 +265,10 @@ static void server_table(const struct bench_case *cases, size_t count)
     struct table t;
     char heads[CASES_MAX][32];
     table_init(&t, stdout);
-    table_column(&t, "the nodes' counts, per request", false);
+    table_heading(&t, "the nodes' counts, per request", false);
     for (size_t i = 0; i < count; i++) {
         (void)snprintf(heads[i], sizeof heads[i], "%u x %u", cases[i].connections, cases[i].depth);
-        table_column(&t, heads[i], true);
+        table_heading(&t, heads[i], true);
     }
     for (size_t n = 0; n < array_count(shown_counts); n++) {
         table_printf(&t, "%s", shown_counts[n]);

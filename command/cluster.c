@@ -226,7 +226,7 @@ static void nodes_table(const struct layout *l)
     struct table t;
     table_init(&t, stdout);
     for (size_t i = 0; i < array_count(columns); i++)
-        table_column(&t, columns[i], i == 0 || i == 2);
+        table_heading(&t, columns[i], i == 0 || i == 2);
     for (unsigned i = 0; i < l->count; i++) {
         const struct layout_node *node = &l->nodes[i];
         table_printf(&t, "%u", node->number);

@@ -26,8 +26,8 @@ static void info_table(const struct tree *info)
 {
     struct table t;
     table_init(&t, stdout);
-    table_column(&t, "name", false);
-    table_column(&t, "value", false);
+    table_heading(&t, "name", false);
+    table_heading(&t, "value", false);
     for (const struct tree *m = info->first; m; m = m->next) {
         if (m->kind != TREE_OBJECT) {
             value_row(&t, "", m);

@@ -69,7 +69,7 @@ static void status_table(const struct nodes_view *view)
            tree_number(view->first, "epoch", 0), (int)release.size, (const char *)release.data);
     table_init(&t, stdout);
     for (size_t i = 0; i < array_count(columns); i++)
-        table_column(&t, columns[i].name, columns[i].is_right);
+        table_heading(&t, columns[i].name, columns[i].is_right);
     for (size_t i = 0; i < view->count; i++)
         node_row(&t, &view->nodes[i]);
     table_finish(&t);

@@ -29,7 +29,7 @@ static size_t width_of(struct bytes text)
     return width;
 }
 
-void table_column(struct table *t, const char *name, bool is_right)
+void table_heading(struct table *t, const char *name, bool is_right)
 {
     ensure(!t->is_open && t->held_cells == 0);
     struct table_column column = { name, is_right, width_of(bytes_text(name)) };

@@ -28,7 +28,7 @@ struct table {
 };
 
 void table_init(struct table *, FILE *out);
-void table_column(struct table *, const char *name, bool is_right);
+void table_heading(struct table *, const char *name, bool is_right);
 /* The next cell, row after row; control characters are shown as escapes. */
 void table_cell(struct table *, struct bytes text);
 void table_printf(struct table *, const char *format, ...) printf_like(2, 3);

@@ -3,6 +3,7 @@
  */
 // SPDX-License-Identifier: Apache-2.0
 #include "base/hash.h"
+#include "base/prng.h"
 
 #include <check.h>
 
@@ -58,13 +59,14 @@ START_TEST(checksums_of_the_nine_digits_are_the_published_ones)
 }
 END_TEST
 
-static uint32_t crc32c_by_bits(uint32_t seed, struct bytes in)
+/* With the polynomial's bits reversed: 0x82f63b78 of CRC-32C, 0xedb88320 of CRC-32. */
+static uint32_t crc_by_bits(uint32_t polynomial, uint32_t seed, struct bytes in)
 {
     uint32_t crc = ~seed;
     for (size_t i = 0; i < in.size; i++) {
         crc ^= in.data[i];
         for (int bit = 0; bit < 8; bit++)
-            crc = crc >> 1 ^ (crc & 1 ? 0x82f63b78 : 0);
+            crc = crc >> 1 ^ (crc & 1 ? polynomial : 0);
     }
     return ~crc;
 }
@@ -77,12 +79,32 @@ START_TEST(a_checksum_can_be_taken_in_pieces)
     for (size_t size = 0; size <= sizeof data; size++) {
         struct bytes all = bytes_of(data, size);
         uint32_t whole = crc32c_of(0, all);
-        ck_assert_uint_eq(whole, crc32c_by_bits(0, all));
+        ck_assert_uint_eq(whole, crc_by_bits(0x82f63b78, 0, all));
         for (size_t cut = 0; cut <= size; cut++) {
             struct bytes rest = bytes_of(data + cut, size - cut);
             ck_assert_uint_eq(crc32c_of(crc32c_of(0, bytes_of(data, cut)), rest), whole);
             ck_assert_uint_eq(crc32_of(crc32_of(0, bytes_of(data, cut)), rest), crc32_of(0, all));
         }
+    }
+}
+END_TEST
+
+/* Long ones go another way: every size around it, at every place in memory, with every seed. */
+START_TEST(a_long_checksum_is_that_of_its_bits)
+{
+    uint8_t data[1100];
+    struct prng prng = { 32 };
+    for (size_t i = 0; i < sizeof data; i++)
+        data[i] = (uint8_t)prng_next(&prng);
+    for (size_t size = 0; size < 1000; size++) {
+        uint32_t seed = size % 3 ? (uint32_t)prng_next(&prng) : 0;
+        struct bytes in = bytes_of(data + size % 17, size);
+        ck_assert_uint_eq(crc32_of(seed, in), crc_by_bits(0xedb88320, seed, in));
+    }
+    for (size_t cut = 0; cut <= sizeof data; cut++) {
+        struct bytes rest = bytes_of(data + cut, sizeof data - cut);
+        uint32_t whole = crc32_of(0, bytes_of(data, sizeof data));
+        ck_assert_uint_eq(crc32_of(crc32_of(0, bytes_of(data, cut)), rest), whole);
     }
 }
 END_TEST
@@ -133,6 +155,7 @@ int main(void)
     tcase_add_test(t, a_long_envelope_is_two_frames_with_their_own_checksums);
     tcase_add_test(t, checksums_of_the_nine_digits_are_the_published_ones);
     tcase_add_test(t, a_checksum_can_be_taken_in_pieces);
+    tcase_add_test(t, a_long_checksum_is_that_of_its_bits);
     tcase_add_test(t, md5_is_md5);
     tcase_add_test(t, the_map_hash_tells_every_size_and_every_bit_apart);
     tcase_add_test(t, the_map_hash_spreads_counting_keys_over_its_low_bits);

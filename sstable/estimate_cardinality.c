@@ -83,6 +83,7 @@ static uint32_t rank_of(uint32_t code)
 
 static void registers_raise(struct cardinality *c, uint32_t at, uint32_t rank)
 {
+    ensure(c->registers && at < REGISTERS);
     uint8_t capped = (uint8_t)u64_min(rank, RANK_MAX);
     if (c->registers[at] < capped)
         c->registers[at] = capped;

@@ -11,6 +11,9 @@
  *     info.c      one node's plan                 lanes.c     requests over sockets, measured
  *                                                 floor.c     the same against a bare echo
  *
+ *     sstable.c   files of tables: dump
+ *       sstable_file.c reading one  sstable_stats.c  sstable_verify.c  sstable_rewrite.c
+ *
  *     csv.c table.c tree.c progress.c http.c session.c: what the commands are made with
  *
  * Data goes to standard output, everything else to standard error.  Whatever is wrong is one line:
@@ -31,3 +34,4 @@ int status_run(const struct options *);
 int info_run(const struct options *);
 int cluster_run(const struct options *);
 int bench_run(const struct options *);
+int sstable_run(const struct options *);

@@ -56,6 +56,22 @@ static const struct command commands[] = {
       "Shows every node of the ring, each asked through its admin port.\n" },
     { "info", "", 0, 0, info_run, TAKES(hosts) | TAKES(admin_port) | TAKES(json),
       "Shows one node's process: version, folders, and how its memory is divided.\n" },
+    { "sstable", "dump|stats|verify|scrub|upgrade FILE-Data.db", 2, 2, sstable_run,
+      TAKES(json) | TAKES(raw_times) | TAKES(lines) | TAKES(keys_only) | TAKES(to_version),
+      "Looks at files of tables, Cassandra's or ours, without a node.\n"
+      "\n"
+      "    rondo sstable verify data/shop/orders-*/nb-7-big-Data.db\n"
+      "\n"
+      "dump     the rows as JSON, in the form of Cassandra's sstabledump\n"
+      "stats    what the file says of itself: sizes, times, histograms (--json: all of it)\n"
+      "verify   checks every byte, and that everything fits together; what is wrong is told with\n"
+      "         file and offset, and makes the exit code 1\n"
+      "scrub    writes what can be read of a damaged file into a new one beside it, and moves the\n"
+      "         old one into snapshots/; exit code 1 if anything was lost\n"
+      "upgrade  writes the file again in another version of the format (--to), which takes its\n"
+      "         place\n"
+      "\n"
+      "scrub and upgrade change the folder: the node that it belongs to must not be running.\n" },
     { "bench", "keyvalue", 1, 2, bench_run,
       TAKES_NODE | TAKES(rows) | TAKES(seconds) | TAKES(connections) | TAKES(depth) |
           TAKES(value_bytes) | TAKES(rf) | TAKES(rate) | TAKES(no_load) | TAKES(consistency) |
@@ -71,9 +87,9 @@ static const struct command commands[] = {
 };
 
 static const char *const not_yet[] = {
-    "cql",     "flush",   "compact",  "snapshot", "clearsnapshot", "drain",  "cleanup",
-    "repair",  "hints",   "sstable",  "sweep",    "decommission",  "join",   "removenode",
-    "replace", "rebuild", "truncate", "upgrade",  "divergence",    "backup", "restore",
+    "cql",     "flush",    "compact", "snapshot",     "clearsnapshot", "drain",      "cleanup",
+    "repair",  "hints",    "sweep",   "decommission", "join",          "removenode", "replace",
+    "rebuild", "truncate", "upgrade", "divergence",   "backup",        "restore",
 };
 
 static void help_all(FILE *out)

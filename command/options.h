@@ -46,7 +46,11 @@ enum { OPTIONS_WORDS_MAX = 8, OPTIONS_HOSTS_TEXT = 512 };
     X("no-load", no_load, YES, 0, "", "", "", "read what an earlier run has loaded")              \
     X("route", route, ROUTE, 0, "aware", "", "aware|forward|random",                              \
       "send to a replica, to a node that is none, to any")                                        \
-    X("floor", floor, YES, 0, "", "", "", "measure a bare echo of the same bytes beside it")
+    X("floor", floor, YES, 0, "", "", "", "measure a bare echo of the same bytes beside it")      \
+    X("raw-times", raw_times, YES, 't', "", "", "", "dump: times as numbers, not as dates")       \
+    X("lines", lines, YES, 'l', "", "", "", "dump: a line of JSON for each partition")            \
+    X("keys-only", keys_only, YES, 'e', "", "", "", "dump: only the partition keys")              \
+    X("to", to_version, TEXT, 0, "nb", "", "nb|oa", "upgrade: the version of the format to write")
 
 enum option_key {
 #define OPTION_KEY(flag, field, kind, letter, initial, allowed, value, help) OPTION_##field,

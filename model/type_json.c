@@ -3,13 +3,14 @@
  *     json      1   1.0   true   "it's"   "0x00ff"   "2024-02-29 12:00:00.123Z"   [1, 2]   {"k": 1}
  *     string    1   1.0   true   it's     00ff       2024-02-29T12:00:00.123Z     00000002...
  *
- * Two rules of Java show: a float has a digit behind its point and an exponent from 10^7 up and
- * below 10^-3, an IPv6 address all its groups.  An empty value of any type is "", NaN and the
- * infinities are null in JSON.
+ * Java shows.  A float has a digit behind its point and an exponent from 10^7 up and below 10^-3;
+ * its digits are those of Java before 19, which all of Cassandra's versions run on: not always the
+ * fewest ones (1.23456792E8).  An IPv6 address has all its groups.  An empty value of any type is
+ * "", NaN and the infinities are null in JSON.
  *
- * What differs: a duration is a string (Cassandra leaves out its quotes, which is no JSON), dates
- * before the calendar's reform are not moved to the Julian one, and a decimal whose plain form has
- * more than 10,000 zeros keeps its exponent.  Bytes that are no value are printed as a blob.
+ * What differs: a decimal whose plain form has more than 10,000 zeros keeps its exponent; some
+ * numbers around 10^25 end with a digit one higher, the nearer one, since sums of Java's overflow
+ * there; bytes that are no value are printed as a blob.
  */
 // SPDX-License-Identifier: Apache-2.0
 #include "base/calendar.h"
@@ -27,24 +28,98 @@ static void print_hex(struct bytes value, struct buf *out)
         buf_printf(out, "%02x", value.data[i]);
 }
 
-/* The fewest digits, two at least, that give the number back, as d.ddde+x in `text`; false when not
- * finite. */
-static bool shortest(struct bytes value, char text[40])
+/* A float or double as Java prints it: 0.d1d2d3... x 10^point. */
+struct decimal_text {
+    bool is_nan, is_infinite, is_negative;
+    int point, count; /* digits before the point, digits; the last one is not 0 */
+    char digits[40];
+};
+
+static void set_digits(const char *digits, int count, int point, struct decimal_text *out)
+{
+    while (count > 1 && digits[count - 1] == '0')
+        count--;
+    memcpy(out->digits, digits, (size_t)count);
+    out->count = count, out->point = point;
+}
+
+/* A whole number below 2^63: its digits, but for those at the end that its `bits` do not hold. */
+static void whole_digits(uint64_t number, int bits, struct decimal_text *out)
+{
+    char text[40];
+    int spare = 63 - __builtin_clzll(number | 1) - bits - 1, dropped = 0;
+    for (uint64_t room = UINT64_C(1) << (spare > 0 ? spare : 0); room >= 10; room /= 10) {
+        number = number / 10 + (room < 100 && number % 10 >= 5);
+        dropped++;
+    }
+    int count = snprintf(text, sizeof text, "%llu", (unsigned long long)number);
+    set_digits(text, count, count + dropped, out);
+}
+
+/* Is the number that `text` writes within `room` of `number`, and not just as far?  A long double
+ * has bits to spare, but may round the text's number to the very edge. */
+static bool is_near(const char *text, double number, long double room)
+{
+    char edge[100];
+    long double near = strtold(text, NULL), off = near - number;
+    if (off != room && off != -room)
+        return off < room && off > -room;
+    snprintf(edge, sizeof edge, "%.60Le", near);
+    size_t same = strcspn(text, "e");
+    bool is_edge = strncmp(text, edge, same) == 0 && strspn(edge + same, "0.") + same >= 62;
+    return !is_edge && strtod(text, NULL) == number;
+}
+
+/* The fewest digits that are nearer to the number than half of its distance to the next one, than a
+ * quarter for powers of two.  They are two at least, unless one is a power of ten above it. */
+static void fewest_digits(double number, double next, bool is_power, struct decimal_text *out)
+{
+    long double room = ((long double)next - number) / (is_power ? 4 : 2);
+    char text[40], digits[40];
+    room = room < 0 ? -room : room;
+    for (int more = 0; more <= 17; more++) {
+        snprintf(text, sizeof text, "%.*e", more, number);
+        bool may_stop = more > 0 || (text[0] == '1' && strtold(text, NULL) > number);
+        if (may_stop && is_near(text, number, room))
+            break;
+    }
+    int count = 0;
+    for (const char *c = text; *c != 'e'; c++)
+        if (*c >= '0' && *c <= '9')
+            digits[count++] = *c;
+    set_digits(digits, count, atoi(strchr(text, 'e') + 1) + 1, out);
+}
+
+static double float_at(uint64_t bits, bool is_double)
+{
+    double number;
+    float narrow;
+    uint32_t half = (uint32_t)bits;
+    memcpy(&number, &bits, sizeof number);
+    memcpy(&narrow, &half, sizeof narrow);
+    return is_double ? number : (double)narrow;
+}
+
+static void decimal_text_of(struct bytes value, struct decimal_text *out)
 {
     bool is_double = value.size == 8;
     uint64_t bits = is_double ? get_be64(value.data) : get_be32(value.data);
-    uint32_t half = (uint32_t)bits;
-    double number;
-    float narrow;
-    memcpy(&number, &bits, sizeof number);
-    memcpy(&narrow, &half, sizeof narrow);
-    number = is_double ? number : (double)narrow;
-    for (int digits = 1; digits <= 16; digits++) {
-        snprintf(text, 40, "%.*e", digits, number);
-        if (is_double ? strtod(text, NULL) == number : strtof(text, NULL) == narrow)
-            return number - number == 0;
+    int digits = is_double ? 53 : 24;
+    uint64_t sign = UINT64_C(1) << (is_double ? 63 : 31);
+    uint64_t fraction = bits & ((UINT64_C(1) << (digits - 1)) - 1);
+    double number = float_at(bits & ~sign, is_double);
+    *out = (struct decimal_text){ .is_negative = (bits & sign) != 0, .is_nan = number != number };
+    out->is_infinite = !out->is_nan && number - number != 0;
+    if (out->is_nan || out->is_infinite)
+        return;
+    if (number < 9223372036854775808.0 && number == (double)(uint64_t)number) {
+        whole_digits((uint64_t)number, digits, out);
+        return;
     }
-    return false;
+    bool is_subnormal = (bits & ~sign) == fraction;
+    bool is_power = is_subnormal ? (fraction & (fraction - 1)) == 0 : fraction == 0;
+    uint64_t next = (bits & ~sign) + (is_power ? 1 : UINT64_MAX); /* a finite one as far away */
+    fewest_digits(number, float_at(next, is_double), is_power, out);
 }
 
 static void print_zeros(int count, struct buf *out)
@@ -53,41 +128,32 @@ static void print_zeros(int count, struct buf *out)
         buf_put_u8(out, '0');
 }
 
-/* The digits of d.ddde+x without zeros at the end; their count. */
-static int digits_of(const char *text, char digits[40])
-{
-    int count = 0;
-    for (; *text != 'e'; text++)
-        if (*text >= '0' && *text <= '9')
-            digits[count++] = *text;
-    while (count > 1 && digits[count - 1] == '0')
-        count--;
-    return count;
-}
-
 /* The way of Java's Float.toString and Double.toString. */
 static void print_float(struct bytes value, struct buf *out)
 {
-    char text[40], digits[40];
-    if (!shortest(value, text)) {
-        bool is_nan = strstr(text, "nan") != NULL;
-        buf_put_text(out, is_nan ? "NaN" : text[0] == '-' ? "-Infinity" : "Infinity");
+    struct decimal_text d;
+    decimal_text_of(value, &d);
+    if (d.is_nan) {
+        buf_put_text(out, "NaN");
         return;
     }
-    int exponent = atoi(strchr(text, 'e') + 1), count = digits_of(text, digits);
-    bool is_plain = exponent >= -3 && exponent < 7;
-    int whole = is_plain ? exponent + 1 : 1; /* digits before the point */
-    buf_put_text(out, text[0] == '-' ? "-" : "");
+    buf_put_text(out, d.is_negative ? "-" : "");
+    if (d.is_infinite) {
+        buf_put_text(out, "Infinity");
+        return;
+    }
+    bool is_plain = d.point > -3 && d.point < 8;
+    int whole = is_plain ? d.point : 1; /* digits before the point */
+    int first = whole < 0 ? 0 : whole < d.count ? whole : d.count;
     buf_put_text(out, whole <= 0 ? "0" : "");
-    int first = whole < 0 ? 0 : whole < count ? whole : count;
-    buf_put(out, digits, (size_t)first);
-    print_zeros(whole - count, out);
+    buf_put(out, d.digits, (size_t)first);
+    print_zeros(whole - d.count, out);
     buf_put_u8(out, '.');
     print_zeros(-whole, out);
-    buf_put(out, digits + first, (size_t)(count - first));
-    buf_put_text(out, count == first ? "0" : "");
+    buf_put(out, d.digits + first, (size_t)(d.count - first));
+    buf_put_text(out, d.count == first ? "0" : "");
     if (!is_plain)
-        buf_printf(out, "E%d", exponent);
+        buf_printf(out, "E%d", d.point - 1);
 }
 
 /* All digits, no exponent. */
@@ -193,15 +259,21 @@ static bool is_bare(enum type_kind kind)
            kind == TYPE_FLOAT || kind == TYPE_DOUBLE;
 }
 
+static bool is_not_finite(enum type_kind kind, struct bytes value)
+{
+    struct decimal_text d = { 0 };
+    if (kind == TYPE_FLOAT || kind == TYPE_DOUBLE)
+        decimal_text_of(value, &d);
+    return d.is_nan || d.is_infinite;
+}
+
 static void json_native(enum type_kind kind, struct bytes value, struct buf *out)
 {
-    char text[40];
-    bool is_float = kind == TYPE_FLOAT || kind == TYPE_DOUBLE;
     if (kind == TYPE_TEXT || kind == TYPE_ASCII) {
         json_quoted(value, out);
     } else if (value.size == 0 && kind != TYPE_BLOB) {
         buf_put_text(out, "\"\"");
-    } else if (is_float && !shortest(value, text)) {
+    } else if (is_not_finite(kind, value)) {
         buf_put_text(out, "null");
     } else if (kind == TYPE_DECIMAL) {
         type_print_value(type_native(kind), value, out);

@@ -68,3 +68,7 @@ endif()
 add_subdirectory(tests/fuzz)
 add_executable(bench_store tests/bench/bench_store.c) # the engine alone; run by hand
 target_link_libraries(bench_store PRIVATE store world_sim fail_server rules)
+add_executable(bench_journal tests/bench/bench_journal.c) # the commit log alone; run by hand
+target_link_libraries(bench_journal PRIVATE io world_uv fail_server rules)
+add_executable(bench_sstable tests/bench/bench_sstable.c) # the format alone; run by hand
+target_link_libraries(bench_sstable PRIVATE sstable fail_server rules)

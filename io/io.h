@@ -77,6 +77,10 @@ enum err io_read_now(struct io *, struct io_file *, void *to, size_t n, uint64_t
 void io_write(struct io *, struct io_req *, struct op *, struct io_file *, const void *from,
               size_t n, uint64_t offset);
 void io_sync(struct io *, struct io_req *, struct op *, struct io_file *); /* fdatasync */
+/* The two in one request.  Where it fails, req->size tells which: fewer than n, the write; n, the
+ * sync. */
+void io_write_sync(struct io *, struct io_req *, struct op *, struct io_file *, const void *from,
+                   size_t n, uint64_t offset);
 /* Whose way the writes, syncs and changes of size of a file take from now on.  At once. */
 enum io_lane {
     IO_LANE_AUTO, /* a new file's: SYNC, and BULK once 4 MiB stand un-synced; small reads as READ */

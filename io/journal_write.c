@@ -4,11 +4,12 @@
  *
  *              ┌────────────────────── nothing to do: wait ──┐
  *              v                                             │
- *            idle ──> head ──> gap ──> run ──> sync ──> done ┘
- *              │      (of a    (what was        ^
- *              │       fresh    refused)        │
- *              │       segment)                 │
- *              ├──> rotate ─────────────────────┘ moves to the segment that was made ahead
+ *            idle ──> head ──> gap ──> run, sync ──> done ───┘
+ *              │      (of a    (what was
+ *              │       fresh    refused)
+ *              │       segment)
+ *              ├──> sync        PERIODIC, when it is due; else run and sync are one request
+ *              ├──> rotate ──> head     moves to the segment that was made ahead
  *              └──> quiet ──> closed ──> removed ──> ended       journal_close
  *
  * All appends that arrive while one sync runs share the next run.
@@ -89,10 +90,15 @@ static void batch_seal(struct journal *j, struct batch *b)
     memset(buf_take(&b->bytes, pad), 0, pad);
 }
 
+static void note_sync(struct journal *j)
+{
+    j->synced_ns = io_now(j->io) + (io_now(j->io) == 0);
+    j->counts.syncs++;
+}
+
 static struct op_next start_sync(struct journal *j)
 {
-    j->synced_ns = io_now(j->io);
-    j->counts.syncs++;
+    note_sync(j);
     io_sync(j->io, &j->req, &j->writer, j->file);
     return op_wait(SYNC);
 }
@@ -108,6 +114,20 @@ static struct op_next start_block(struct journal *j, uint64_t upto, uint8_t next
     return op_wait(next);
 }
 
+static struct op_next start_run(struct journal *j)
+{
+    struct batch *b = j->writing;
+    ensure(j->end.offset == b->at.offset);
+    batch_seal(j, b);
+    if (j->options.mode == JOURNAL_PERIODIC) {
+        io_write(j->io, &j->req, &j->writer, j->file, b->bytes.data, b->bytes.size, b->at.offset);
+        return op_wait(RUN);
+    }
+    note_sync(j);
+    io_write_sync(j->io, &j->req, &j->writer, j->file, b->bytes.data, b->bytes.size, b->at.offset);
+    return op_wait(RUN);
+}
+
 static struct op_next start_writing(struct journal *j)
 {
     struct batch *b = j->writing;
@@ -117,10 +137,7 @@ static struct op_next start_writing(struct journal *j)
         return start_block(j, 0, HEAD);
     if (j->end.offset < b->at.offset)
         return start_block(j, b->at.offset, GAP);
-    ensure(j->end.offset == b->at.offset);
-    batch_seal(j, b);
-    io_write(j->io, &j->req, &j->writer, j->file, b->bytes.data, b->bytes.size, j->end.offset);
-    return op_wait(RUN);
+    return start_run(j);
 }
 
 /* ---- when ---- */
@@ -267,19 +284,22 @@ static struct op_next writer_run(struct op *op)
     struct journal *j = journal_of(op);
     if (j->req.busy)
         return op_wait(RUN);
+    bool is_written = j->req.size == j->writing->bytes.size;
     if (j->req.err != OK)
-        return write_failed(j, j->req.err);
+        return is_written ? journal_break(j, j->req.err) : write_failed(j, j->req.err);
     j->full_ns = 0;
     j->end.offset += j->writing->bytes.size;
     j->counts.stored_bytes += j->writing->bytes.size;
-    make_next(j);
-    if (j->options.mode != JOURNAL_PERIODIC)
-        return start_sync(j);
-    j->is_unsynced = true;
+    if (j->options.mode == JOURNAL_PERIODIC)
+        j->is_unsynced = true;
+    else
+        j->proven = j->end;
     journal_writing_done(j, OK);
+    make_next(j);
     return op_goto(IDLE);
 }
 
+/* PERIODIC. */
 static struct op_next writer_sync(struct op *op)
 {
     struct journal *j = journal_of(op);
@@ -289,8 +309,6 @@ static struct op_next writer_sync(struct op *op)
         return journal_break(j, j->req.err);
     j->is_unsynced = false;
     j->proven = j->end;
-    if (j->writing && j->options.mode != JOURNAL_PERIODIC)
-        journal_writing_done(j, OK);
     return op_goto(IDLE);
 }
 
@@ -348,7 +366,7 @@ static const struct op_state states[] = {
     [MADE] = { "journal made", writer_made, TO(ROTATE) | TO(IDLE) },
     [HEAD] = { "journal head", writer_head, TO(GAP) | TO(RUN) | TO(IDLE) },
     [GAP] = { "journal gap", writer_gap, TO(RUN) | TO(IDLE) },
-    [RUN] = { "journal run", writer_run, TO(SYNC) | TO(IDLE) },
+    [RUN] = { "journal run", writer_run, TO(IDLE) },
     [SYNC] = { "journal sync", writer_sync, TO(IDLE) },
     [QUIET] = { "journal quiet", writer_quiet, TO(CLOSED) },
     [CLOSED] = { "journal closed", writer_closed, TO(UNUSED) },

@@ -253,14 +253,15 @@ static void write_late(struct event *e)
     write_done(e);
 }
 
-void io_write(struct io *io, struct io_req *req, struct op *op, struct io_file *f, const void *from,
-              size_t n, uint64_t offset)
+static struct event *write_begin(struct io *io, struct io_req *req, struct op *op,
+                                 struct io_file *f, struct bytes from, uint64_t offset)
 {
+    size_t n = from.size;
     struct event *e = file_request(io, req, op, f, CALL_CHANGE);
     ensure(f->is_writable);
     io->counts.writes++;
     io->counts.write_bytes += n;
-    e->from = from;
+    e->from = from.data;
     e->n = n;
     e->offset = f->is_append ? f->inode->now.size : offset;
     uint64_t max = size_max(io, f), room = max > e->offset ? max - e->offset : 0;
@@ -276,6 +277,36 @@ void io_write(struct io *io, struct io_req *req, struct op *op, struct io_file *
     e->is_at_kill = is_late;
     if (!is_late)
         write_now(e);
+    return e;
+}
+
+void io_write(struct io *io, struct io_req *req, struct op *op, struct io_file *f, const void *from,
+              size_t n, uint64_t offset)
+{
+    write_begin(io, req, op, f, bytes_of(from, n), offset);
+}
+
+/* The write is done and the sync with it; or the write alone, when it failed or the power did. */
+static void write_synced(struct event *e)
+{
+    struct io_file *f = e->object;
+    bool is_written = e->size > 0 && e->err != ERR_STOPPED;
+    if (e->is_at_kill)
+        write_now(e);
+    write_done(e);
+    if (is_written)
+        inode_sync(f->inode, f->inode->disk->seq, e->err == OK);
+}
+
+void io_write_sync(struct io *io, struct io_req *req, struct op *op, struct io_file *f,
+                   const void *from, size_t n, uint64_t offset)
+{
+    ensure(n > 0);
+    struct event *e = write_begin(io, req, op, f, bytes_of(from, n), offset);
+    e->fire = write_synced;
+    io->counts.syncs++;
+    if (e->err == OK)
+        e->err = draw_error(io, CALL_CHANGE);
 }
 
 /* ---- sync, size ---- */

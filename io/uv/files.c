@@ -214,17 +214,22 @@ static void run_write(struct job *job)
     job->size = done;
 }
 
+static struct job *write_begin(struct job *job, struct io_file *file, const void *from, size_t n)
+{
+    job->file = file;
+    job->from = from;
+    job->size = n;
+    job->io->counts.writes++;
+    job->io->counts.write_bytes += n;
+    return job;
+}
+
 // NOLINTNEXTLINE(readability-function-size): io.h has these parameters
 void io_write(struct io *io, struct io_req *req, struct op *op, struct io_file *file,
               const void *from, size_t n, uint64_t offset)
 {
-    struct job *job = job_new(io, req, op, run_write);
-    job->file = file;
-    job->from = from;
-    job->size = n;
+    struct job *job = write_begin(job_new(io, req, op, run_write), file, from, n);
     job->offset = offset;
-    io->counts.writes++;
-    io->counts.write_bytes += n;
     file->dirty_bytes += n;
     if (file->lane == IO_LANE_AUTO && file->dirty_bytes > DIRTY_BULK_BYTES)
         file->lane = IO_LANE_BULK;
@@ -235,6 +240,24 @@ static void run_sync(struct job *job)
 {
     if (!job->file->is_stream && fdatasync(job->file->fd) != 0)
         job->err = err_of_system(errno);
+}
+
+static void run_write_sync(struct job *job)
+{
+    run_write(job);
+    if (job->err == OK)
+        run_sync(job);
+}
+
+// NOLINTNEXTLINE(readability-function-size): io.h has these parameters
+void io_write_sync(struct io *io, struct io_req *req, struct op *op, struct io_file *file,
+                   const void *from, size_t n, uint64_t offset)
+{
+    struct job *job = write_begin(job_new(io, req, op, run_write_sync), file, from, n);
+    job->offset = offset;
+    file->dirty_bytes = 0;
+    io->counts.syncs++;
+    job_start(job, lane_of(io, file));
 }
 
 void io_sync(struct io *io, struct io_req *req, struct op *op, struct io_file *file)

@@ -43,7 +43,7 @@ static void merge_all(struct bench *b, const char *what)
 {
     struct arena arena = { 0 };
     struct store *s = b->stage.store;
-    struct memtable *m = store_memtable_for(s, &b->table->id);
+    struct table_data *d = store_data_for(s, &b->table->id);
     uint64_t calls = mem_calls();
     double began_ns = now_ns();
     for (size_t i = 0; i < b->rows; i++) {
@@ -51,7 +51,7 @@ static void merge_all(struct bench *b, const char *what)
         arena_reset(&arena);
         enum err e = mutation_decode(buf_bytes(&b->mutations[i]), b->table, &arena, &mutation);
         ensure(e == OK);
-        store_merge(s, m, &mutation);
+        store_merge(s, d, &mutation);
     }
     say(what, b, began_ns, calls);
     arena_deinit(&arena);

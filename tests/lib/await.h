@@ -39,7 +39,8 @@ static inline enum err await_req(struct sim *sim, struct io_req *req)
     return req->err;
 }
 
-/* The same where the node may be killed meanwhile (sim_kill_at): ERR_STOPPED when it was. */
+/* The same where the node may be killed meanwhile (sim_kill_at): ERR_STOPPED when it was before the
+ * request had completed; it may not be alive any more in any case. */
 static inline enum err await_alive(struct sim *sim, int node, struct io_req *req)
 {
     while (req->busy && sim_alive(sim, node))

@@ -152,28 +152,40 @@ START_TEST(whichever_call_fails_and_however_nothing_acknowledged_is_lost)
 }
 END_TEST
 
+static bool goes_on(struct bench *b, struct io_req *req)
+{
+    enum err err = await_alive(b->sim, 0, req);
+    return err == OK && sim_alive(b->sim, 0);
+}
+
+/* Lives on to its end or until it is killed; segments below what it returns were given up. */
+static uint64_t live_alone(struct bench *b)
+{
+    uint64_t forgotten = 0;
+    sim_act(node_io);
+    journal_open(b->asker.io, &b->asker.req, &b->asker.op, &b->options, &b->journal);
+    bool is_on = goes_on(b, &b->asker.req);
+    for (int i = 0; i < 60 && is_on; i++) {
+        bench_append(b);
+        is_on = goes_on(b, &b->appends[i]);
+        if (!is_on || i % 20 != 19)
+            continue;
+        forgotten = journal_place(&b->appends[i]).segment;
+        sim_act(node_io);
+        journal_forget(b->journal, &b->asker.req, &b->asker.op, forgotten);
+        is_on = goes_on(b, &b->asker.req);
+    }
+    return forgotten;
+}
+
 START_TEST(wherever_the_power_fails_nothing_acknowledged_is_lost)
 {
     struct sim_walk walk = { .kind = SIM_WALK_CUTS };
     do {
         struct bench *b = bench_new(6, slow, JOURNAL_GROUP);
         b->options.spares_max = (unsigned)_i;
-        bool is_cut = false;
         sim_walk_begin(&walk, b->sim, 0, NULL);
-        sim_act(node_io);
-        journal_open(b->asker.io, &b->asker.req, &b->asker.op, &b->options, &b->journal);
-        is_cut = await_alive(b->sim, 0, &b->asker.req) != OK;
-        uint64_t forgotten = 0;
-        for (int i = 0; i < 60 && !is_cut; i++) {
-            bench_append(b);
-            is_cut = await_alive(b->sim, 0, &b->appends[b->count - 1]) != OK;
-            if (is_cut || i % 20 != 19)
-                continue;
-            forgotten = journal_place(&b->appends[i]).segment;
-            sim_act(node_io);
-            journal_forget(b->journal, &b->asker.req, &b->asker.op, forgotten);
-            is_cut = await_alive(b->sim, 0, &b->asker.req) != OK;
-        }
+        uint64_t forgotten = live_alone(b);
         sim_walk_end(&walk, b->sim);
         for (unsigned n = 0; n < b->count; n++)
             if (journal_place(&b->appends[n]).segment < forgotten)

@@ -422,6 +422,48 @@ START_TEST(a_failed_sync_forgets_what_it_should_have_stored)
 }
 END_TEST
 
+START_TEST(a_write_with_its_sync_fails_in_one_of_the_two)
+{
+    struct io_file *f = open_file("/f", IO_CREATE);
+    ck_assert_int_eq(sync_dir("/"), OK);
+    io_write_sync(a.io, &a.req, &a.op, f, "kept", 4, 0);
+    ck_assert_int_eq(await(&a), OK);
+    ck_assert_uint_eq(a.req.size, 4);
+    for (unsigned nth = 1; nth <= 2; nth++) {
+        sim_fail_disk(s, 0, nth, 1, ERR_IO);
+        io_write_sync(a.io, &a.req, &a.op, f, "lost", 4, 0);
+        ck_assert_int_eq(await(&a), ERR_IO);
+        ck_assert_int_eq(a.req.size == 4, nth == 2);
+    }
+    check_file("/f", "lost");
+    ck_assert_int_eq(sync_file(f), OK); /* after the failed one it says nothing */
+    reboot(SIM_IMAGE_NONE);
+    struct bytes left = sim_file(s, 0, "/f");
+    ck_assert_uint_eq(left.size, 4);
+    ck_assert(left.data[3] == 't' || left.data[0] == 'l');
+}
+END_TEST
+
+START_TEST(a_write_with_its_sync_is_cut_in_one_of_the_two)
+{
+    int survived[3] = { 0 };
+    for (int i = 0; i < 60; i++) {
+        struct io_file *f = open_file("/f", IO_UPDATE);
+        ck_assert_int_eq(sync_dir("/"), OK);
+        sim_kill_at(s, 0, 1 + (uint64_t)i % 3, SIM_IMAGE_NONE, NULL);
+        io_write_sync(a.io, &a.req, &a.op, f, "data", 4, 0);
+        bool is_done = await_alive(s, 0, &a.req) == OK;
+        ck_assert_int_eq(is_done, i % 3 == 2);
+        if (is_done)
+            sim_kill(s, 0, NULL);
+        boot();
+        survived[i % 3] += sim_file(s, 0, "/f").size == 4;
+        sim_file_cut(s, 0, "/f", 0);
+    }
+    ck_assert(survived[0] == 0 && survived[1] == 0 && survived[2] == 20);
+}
+END_TEST
+
 START_TEST(the_nth_call_fails_and_a_failed_write_wrote_a_prefix)
 {
     struct io_file *f = open_file("/f", IO_CREATE);
@@ -481,6 +523,8 @@ int main(void)
     tcase_add_test(t, a_sync_covers_only_what_had_completed_when_it_began);
     tcase_add_test(t, a_write_under_way_may_have_reached_the_disk);
     tcase_add_test(t, a_failed_sync_forgets_what_it_should_have_stored);
+    tcase_add_test(t, a_write_with_its_sync_fails_in_one_of_the_two);
+    tcase_add_test(t, a_write_with_its_sync_is_cut_in_one_of_the_two);
     tcase_add_test(t, the_nth_call_fails_and_a_failed_write_wrote_a_prefix);
     tcase_add_test(t, a_full_disk_refuses_and_takes_again_what_is_freed);
     suite_add_tcase(suite, t);

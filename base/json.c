@@ -5,6 +5,7 @@
 #include "base/utf8.h"
 
 #include <math.h>
+#include <stdlib.h>
 
 enum { DEPTH_MAX = 30 };
 
@@ -101,7 +102,13 @@ void json_double(struct json *j, const char *name, double value)
         return;
     }
     json_name(j, name);
-    buf_printf(j->out, "%.6g", value);
+    char text[40];
+    for (int digits = 6; digits <= 17; digits++) { /* the fewest that mean this number */
+        snprintf(text, sizeof text, "%.*g", digits, value);
+        if (strtod(text, NULL) == value)
+            break;
+    }
+    buf_put_text(j->out, text);
 }
 
 void json_bool(struct json *j, const char *name, bool value)

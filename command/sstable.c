@@ -64,8 +64,10 @@ static enum err dumping_unfiltered(struct table_visitor *v, const struct unfilte
         dump_partition_end(&d->dump);
     else if (u->kind == UNFILTERED_MARKER)
         dump_marker(&d->dump, &u->marker);
-    else if (u->kind == UNFILTERED_ROW || row_has_anything(&u->row))
+    else if (u->kind == UNFILTERED_ROW)
         dump_row(&d->dump, &u->row, at);
+    else if (row_has_anything(&u->row)) /* sstabledump tells where the thing after it is */
+        dump_row(&d->dump, &u->row, at + u->size_bytes);
     return OK;
 }
 

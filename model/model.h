@@ -4,7 +4,8 @@
  *     type.h        types and their values; type_java.h their names in files; type_parts.h walks
  *                   over what is in a value, type_build.h makes one
  *     schema.h      columns, tables, keyspaces, the catalog, changes to it; params.h what the
- *                   options of a table mean, schema_type.h types as a schema keeps them
+ *                   options of a table mean, schema_type.h types as a schema keeps them,
+ *                   schema_cql.h the statements that make it again
  *     comparable.h  clustering keys that memcmp orders
  *     row.h         cells, rows, deletions; who wins; partition keys and tokens
  *     row_counter.h what is in a counter's cell
@@ -28,6 +29,7 @@
 #include "model/row_codec.h"
 #include "model/row_counter.h"
 #include "model/schema.h"
+#include "model/schema_cql.h"
 #include "model/schema_type.h"
 #include "model/type.h"
 #include "model/type_build.h"

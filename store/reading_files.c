@@ -83,14 +83,14 @@ static bool column_is_newer(const struct row *row, const struct column *column, 
     }
     size_t count;
     const struct cell *cells = row_cells(row, column->number, &count);
-    return count && cells[0].kind == CELL_COLUMN_DELETED && cells[0].timestamp >= timestamp;
+    return count && cells[0].kind == CELL_COLUMN_DELETED && cells[0].timestamp > timestamp;
 }
 
 /* Nothing that was written at `timestamp` or before can change what is known. */
 static bool row_is_newer(const struct reading *r, const struct row *row, int64_t timestamp)
 {
     const struct table *t = r->table;
-    if (row->deletion.timestamp >= timestamp)
+    if (row->deletion.timestamp > timestamp)
         return true;
     if (row->liveness.timestamp <= timestamp)
         return false;
@@ -135,7 +135,7 @@ static bool is_too_old(const struct reading *r, const struct sstable *s)
     int64_t timestamp = s->statistics.timestamp_max;
     if (s->damage.err || s->statistics.timestamp_max == INT64_MAX)
         return false;
-    if (r->deletion.timestamp >= timestamp)
+    if (r->deletion.timestamp > timestamp)
         return true;
     return r->known && row_is_newer(r, r->known, timestamp);
 }

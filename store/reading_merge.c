@@ -153,11 +153,12 @@ static bool rows_give(struct reading *r, size_t first, size_t members)
 {
     struct bytes key = r->sources[first].head->row.key;
     const struct row *row = merged_row(r, first, members);
-    if (!row)
+    if (!row && !deletion_is_none(r->open)) /* not passed until the range over it is told */
         return true;
-    if (!deletion_is_none(r->open) && !open_tell(r, beside(r, key, true)))
+    if (row && !(open_tell(r, beside(r, key, true)) && reading_give(r, row)))
         return false;
-    return reading_give(r, row);
+    reading_passed(r, key);
+    return true;
 }
 
 /* Markers with this key: what is open changes.  False: a limit forbids to tell what was. */
@@ -174,7 +175,17 @@ static bool markers_take(struct reading *r, struct bytes key)
     r->open = newest_open(r);
     if (deletion_compare(before, r->open) != 0)
         open_begin(r, key);
+    reading_passed(r, key);
     return true;
+}
+
+/* The read ends early, before this key: what is open is told up to there. */
+static void pause_before(struct reading *r, struct bytes key, bool is_row)
+{
+    struct bytes bound = is_row ? beside(r, key, false) : key;
+    if (open_tell(r, bound))
+        reading_passed(r, bound);
+    r->is_full = true;
 }
 
 /* Those that stood at the key go on. */
@@ -242,21 +253,21 @@ enum err reading_rows(struct reading *r)
         struct bytes key = nearest(r, &first, &members);
         if (!key.size)
             break;
-        if (r->visits++ >= READING_VISITS_MAX && r->has_last) {
-            r->is_full = true;
+        bool is_row = r->sources[first].head->kind == UNFILTERED_ROW;
+        if (r->visits++ >= READING_VISITS_MAX) {
+            pause_before(r, key, is_row);
             return OK;
         }
-        bool is_row = r->sources[first].head->kind == UNFILTERED_ROW;
         if (is_row ? !rows_give(r, first, members) : !markers_take(r, key))
             return OK;
         if (!is_row)
             r->cost.tombstones++;
-        reading_passed(r, key);
         io_charge(r->store->io, ROW_PRICE_NS);
         take(r, key);
     }
     if (!open_tell(r, far_edge(r)))
         return OK;
+    reading_passed(r, far_edge(r));
     r->stage = READING_ENTER;
     r->slices_done++;
     r->at = 0;

@@ -147,10 +147,10 @@ enum err type_build_end(struct type_build *e, struct buf *out)
     return OK;
 }
 
-/* Are sets and maps in this collection sorted, with each element once? */
+/* Are sets and maps in this collection or vector sorted, with each element once? */
 static bool is_canonical(const struct type *type, struct bytes value)
 {
-    if (!type_is_collection(type))
+    if (!type_is_collection(type) && type->kind != TYPE_VECTOR)
         return true;
     struct type_parts parts = type_parts_of(type, value);
     const struct type *part_type;

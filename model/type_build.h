@@ -29,6 +29,6 @@ void type_build_null(struct type_build *);
 enum err type_build_end(struct type_build *, struct buf *out);
 
 /* What Cassandra stores when a client binds this valid value: sets and maps are sorted and have
- * each element once, inside of collections too; tuples, user types and vectors are kept as they
+ * each element once, inside of collections and vectors too; tuples and user types are kept as they
  * are.  Borrows `value` when it is so already. */
 struct bytes type_canonical(struct arena *, const struct type *, struct bytes value);

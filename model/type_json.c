@@ -8,19 +8,16 @@
  * fewest ones (1.23456792E8).  An IPv6 address has all its groups.  An empty value of any type is
  * "", NaN and the infinities are null in JSON.
  *
- * What differs: a decimal whose plain form has more than 10,000 zeros keeps its exponent; some
- * numbers around 10^25 end with a digit one higher, the nearer one, since sums of Java's overflow
- * there; bytes that are no value are printed as a blob.
+ * What differs: some numbers around 10^25 end with a digit one higher, the nearer one, since sums
+ * of Java's overflow there; a tuple with missing fields is printed, while Java throws; bytes that
+ * are no value are printed as a blob.
  */
 // SPDX-License-Identifier: Apache-2.0
 #include "base/calendar.h"
 #include "model/clock.h"
-#include "model/number.h"
 #include "model/type_parts.h"
 
 #include <stdlib.h>
-
-enum { ZEROS_MAX = 10000 };
 
 static void print_hex(struct bytes value, struct buf *out)
 {
@@ -156,40 +153,16 @@ static void print_float(struct bytes value, struct buf *out)
         buf_printf(out, "E%d", d.point - 1);
 }
 
-/* All digits, no exponent. */
-static void print_plain_decimal(struct bytes value, struct buf *out)
-{
-    struct bytes number =
-        bytes_of(value.data + DECIMAL_SCALE_BYTES, value.size - DECIMAL_SCALE_BYTES);
-    int64_t scale = (int32_t)get_be32(value.data);
-    if (scale < -ZEROS_MAX || scale > ZEROS_MAX) {
-        type_print_value(type_native(TYPE_DECIMAL), value, out);
-        return;
-    }
-    char digits[NUMBER_DIGITS_MAX];
-    int count = (int)number_digits(number, digits), whole = count - (int)scale;
-    if (number_is_negative(number))
-        buf_put_u8(out, '-');
-    if (whole <= 0 || count == 0)
-        buf_put_u8(out, '0');
-    if (count > 0 && whole > 0) {
-        buf_put(out, digits, (size_t)(whole < count ? whole : count));
-        print_zeros(whole - count, out);
-    }
-    if (scale <= 0)
-        return;
-    buf_put_u8(out, '.');
-    print_zeros(whole < 0 ? -whole : 0, out);
-    int first = whole < 0 ? 0 : whole;
-    buf_put(out, digits + first, (size_t)(count - first));
-}
-
+/* A year of its era, 1 being the first; with a sign when it has more than four digits. */
 static void print_timestamp(struct bytes value, char between, struct buf *out)
 {
     char text[40];
     calendar_print_millis((int64_t)get_be64(value.data), text);
+    long long year = strtoll(text, NULL, 10);
+    year = year > 0 ? year : 1 - year;
+    buf_printf(out, year > 9999 ? "+%lld" : "%04lld", year);
     *strchr(text, 'T') = between;
-    buf_put_text(out, text);
+    buf_put_text(out, strchr(text + 1, '-'));
 }
 
 /* Years of more than four digits have a sign in Java. */
@@ -384,8 +357,6 @@ void type_string_value(const struct type *type, struct bytes value, struct buf *
         print_hex(value, out);
     else if (is_tuple)
         string_tuple(type, value, out);
-    else if (value.size && type->kind == TYPE_DECIMAL)
-        print_plain_decimal(value, out);
     else if (value.size)
         print_native(type->kind, value, out);
 }

@@ -88,6 +88,8 @@ static bool parts_valid(const struct type *type, struct bytes value)
     struct type_parts parts = type_parts_of(type, value);
     const struct type *part_type;
     struct bytes part;
+    if (value.size == 0)
+        return type_is_tuple(type); /* all fields are null; others have a count or elements */
     while (type_parts_next(&parts, &part_type, &part)) {
         if (part.data && type_validate(part_type, part) != OK)
             return false;

@@ -105,8 +105,12 @@ static inline bool naive_parts(struct arena *arena, const struct type *type, str
 static inline struct naive naive_of(struct arena *arena, const struct type *type, struct bytes b)
 {
     struct naive out = { .bytes = b };
-    out.is_valid = type_is_native(type) ? type_validate(type, b) == OK
-                                        : b.size == 0 || naive_parts(arena, type, &out);
+    if (type_is_native(type))
+        out.is_valid = type_validate(type, b) == OK;
+    else if (b.size == 0)
+        out.is_valid = type->kind == TYPE_TUPLE || type->kind == TYPE_UDT;
+    else
+        out.is_valid = naive_parts(arena, type, &out);
     return out;
 }
 

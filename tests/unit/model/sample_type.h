@@ -55,9 +55,9 @@ static inline void sample_value_of(struct prng *prng, const struct type *type, b
                  type->kind != TYPE_ASCII && type->kind != TYPE_BLOB);
         return;
     }
-    if (may_be_empty && prng_chance(prng, 8))
-        return;
     bool is_tuple = type->kind == TYPE_TUPLE || type->kind == TYPE_UDT;
+    if (is_tuple && may_be_empty && prng_chance(prng, 8))
+        return;
     bool is_fixed = naive_fixed(type->parts[0]) > 0;
     size_t count = type->kind == TYPE_VECTOR ? type->dimension : prng_below(prng, 4);
     if (is_tuple) {

@@ -304,7 +304,7 @@ static const struct {
     const char *type, *hex, *text;
 } compounds[] = {
     { "list<int>", "00000002000000040000000100000004fffffffe", "[1, -2]" },
-    { "list<int>", "", "[]" },
+    { "list<int>", "00000000", "[]" },
     { "set<text>", "000000010000000469742773", "{'it''s'}" },
     { "map<text, boolean>", "0000000100000001610000000101", "{'a': True}" },
     { "tuple<int, text>", "0000000400000007", "(7, null)" },

@@ -108,7 +108,7 @@ void partition_head_encode(enum sstable_version version, struct bytes key, struc
 uint32_t take_seconds(const struct layout *layout, struct cursor *c, uint32_t ttl)
 {
     int64_t seconds = take_int(c) + layout->base.seconds;
-    if (layout->version == SSTABLE_NB && (seconds < 0 || seconds > INT32_MAX))
+    if (layout->version == SSTABLE_NB && (seconds < 0 || seconds > UINT32_MAX))
         return SECONDS_INVALID;
     if ((uint32_t)seconds < ttl && ttl != INT32_MAX)
         return SECONDS_INVALID; /* nothing that was written after 1970 expires that early */

@@ -18,6 +18,7 @@
 #include "sstable/unfiltered_inside.h"
 
 enum { CELL_BYTES_LEAST = 2 }; /* of an element: flags, path */
+enum { CELLS_ROOM_LEAST = 4 };
 
 struct run {
     uint32_t first, count;
@@ -80,8 +81,8 @@ static struct cell *cells_room(struct row_reader *r, size_t more)
 {
     struct row_space *space = r->space;
     size_t wanted = r->cells_count + more;
-    if (wanted > space->cells_room) {
-        size_t room = u64_max(wanted, 2 * space->cells_room);
+    if (wanted > space->cells_room || !space->cells) {
+        size_t room = u64_max(wanted, u64_max(2 * space->cells_room, CELLS_ROOM_LEAST));
         struct cell *cells = arena_alloc(space->arena, sizeof *cells * room);
         if (r->cells_count)
             memcpy(cells, space->cells, sizeof *cells * r->cells_count);

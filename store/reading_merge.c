@@ -153,9 +153,12 @@ static bool rows_give(struct reading *r, size_t first, size_t members)
 {
     struct bytes key = r->sources[first].head->row.key;
     const struct row *row = merged_row(r, first, members);
-    if (!row && !deletion_is_none(r->open)) /* not passed until the range over it is told */
+    bool is_open = !deletion_is_none(r->open);
+    if (!row && is_open) /* it is not passed before the range over it is told */
         return true;
-    if (row && !(open_tell(r, beside(r, key, true)) && reading_give(r, row)))
+    if (row && is_open && !open_tell(r, beside(r, key, true)))
+        return false;
+    if (row && !reading_give(r, row))
         return false;
     reading_passed(r, key);
     return true;

@@ -39,6 +39,7 @@ static inline struct table *sample_wide_table(bool is_reversed)
         column->number = columns[i].number;
         ensure(type_parse(&table->arena, bytes_text(columns[i].type), &column->type) == OK);
     }
+    table->numbers_used = 13;
     table->columns[1].is_reversed = is_reversed;
     return table;
 }
@@ -72,8 +73,11 @@ static inline void sample_wide_cells(struct prng *prng, struct arena *arena,
             continue;
         struct cell *cell = &out->cells[out->cells_count++];
         *cell = sample_cell(prng, column->number);
-        if (!type_is_multicell(column->type))
+        if (!type_is_multicell(column->type)) {
+            if (cell->value.size) /* an int of four bytes */
+                cell->value = bytes_of(cell->value.data[0] == 'b' ? "bbbb" : "abab", 4);
             continue;
+        }
         bool is_deletion = prng_chance(prng, 20);
         cell->path = sample_path(prng, arena, column->type);
         if (is_deletion)

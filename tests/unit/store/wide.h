@@ -7,7 +7,8 @@
 #include "../model/sample_range.h"
 #include "store/memtable.h"
 
-enum { WIDE_PARTITIONS = 3, WIDE_PLACES = 8, WIDE_GIVEN_MAX = 160 };
+/* Files hold no expiry that is earlier than its TTL: local times are counted from WIDE_NOW - 2. */
+enum { WIDE_PARTITIONS = 3, WIDE_PLACES = 8, WIDE_GIVEN_MAX = 160, WIDE_NOW = 1002 };
 
 struct wide {
     struct arena arena;
@@ -76,12 +77,26 @@ static inline void wide_note_row(struct wide *w, const struct row *row)
     }
 }
 
+static inline void wide_shift(uint32_t *seconds) { *seconds += WIDE_NOW - 2; }
+
+static inline void wide_shift_row(struct row *row)
+{
+    if (row->liveness.ttl)
+        wide_shift(&row->liveness.expires);
+    if (!deletion_is_none(row->deletion))
+        wide_shift(&row->deletion.seconds);
+    for (size_t i = 0; i < row->cells_count; i++)
+        if (row->cells[i].kind != CELL_LIVE)
+            wide_shift(&row->cells[i].seconds);
+}
+
 static inline void wide_draw_row(struct wide *w, int partition, struct mutation *m)
 {
     bool is_static = prng_chance(&w->prng, 20);
     struct row *row = &m->rows[m->rows_count++];
     *row = w->places[prng_below(&w->prng, WIDE_PLACES)];
     sample_wide_row(&w->prng, &w->arena, w->table, is_static, row);
+    wide_shift_row(row);
     w->rows[partition][w->rows_count[partition]++] = *row;
     wide_note_row(w, row);
 }
@@ -91,12 +106,15 @@ static inline void wide_draw(struct wide *w, int partition, struct mutation *m)
     *m = (struct mutation){ .table = w->table->id, .key = w->keys[partition] };
     m->token = key_token(m->key);
     m->deletion = sample_deletion(&w->prng, 5);
+    if (!deletion_is_none(m->deletion))
+        wide_shift(&m->deletion.seconds);
     m->rows = arena_array(&w->arena, struct row, 2);
     m->ranges = &w->ranges[partition][w->ranges_count[partition]];
     w->deletions[partition] = deletion_newer(w->deletions[partition], m->deletion);
     wide_note_deletion(w, m->deletion);
     if (prng_chance(&w->prng, 20)) {
         sample_range(&w->prng, w->table, &w->arena, WIDE_PLACES, &m->ranges[m->ranges_count++]);
+        wide_shift(&m->ranges[0].deletion.seconds);
         wide_note_deletion(w, m->ranges[0].deletion);
         w->ranges_count[partition]++;
     }

@@ -15,7 +15,7 @@
 #include "base/mem.h"
 #include "io/journal_impl.h"
 
-enum { BATCH_BYTES_MAX = 1024 * 1024, SPARE_BATCHES_MAX = 3 };
+enum { BATCH_BYTES_MAX = 1 << 20, BATCH_KEEP_BYTES = 2 << 20, SPARE_BATCHES_MAX = 3 };
 static const uint64_t FULL_NS = 1000000000; /* how long a refusal is believed */
 
 /* ---- batches ---- */
@@ -47,6 +47,8 @@ static void batch_recycle(struct journal *j, struct batch *b)
         batch_free(b);
         return;
     }
+    if (b->bytes.room > BATCH_KEEP_BYTES)
+        buf_deinit(&b->bytes);
     list_add(&j->spare, &b->link);
     j->spare_count++;
 }

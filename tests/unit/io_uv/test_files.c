@@ -37,9 +37,15 @@ static void sync_it(struct script *s)
     ck_assert_uint_eq(s->req[0].size, sizeof bytes);
     io_sync(s->io, &s->req[0], &s->op, file);
 }
+static void write_sync_it(struct script *s)
+{
+    expect(s, OK);
+    io_write_sync(s->io, &s->req[0], &s->op, file, bytes, 5000, 0);
+}
 static void drop_it(struct script *s)
 {
     expect(s, OK);
+    ck_assert_uint_eq(s->req[0].size, 5000);
     io_drop_cache(s->io, &s->req[0], &s->op, file);
 }
 static void find_it_dropped(struct script *s)
@@ -105,12 +111,13 @@ static void check_counts(struct script *s)
 {
     const struct io_counts *counts = io_counts(s->io);
     expect(s, OK);
-    ck_assert(counts->writes == 1 && counts->write_bytes == sizeof bytes && counts->syncs == 1);
+    ck_assert(counts->writes == 2 && counts->write_bytes == sizeof bytes + 5000);
+    ck_assert_uint_eq(counts->syncs, 2);
     ck_assert(counts->reads >= 5 && counts->cache_drops == 1);
 }
 static void (*const round_trip[])(struct script *) = {
-    create,   write_all, sync_it,  drop_it,  find_it_dropped, read_parts, check_parts,
-    read_now, allocate,  ask_size, close_it, check_counts,    NULL,
+    create,      write_all, sync_it,  write_sync_it, drop_it,  find_it_dropped, read_parts,
+    check_parts, read_now,  allocate, ask_size,      close_it, check_counts,    NULL,
 };
 START_TEST(what_is_written_is_read_and_a_read_is_short_only_at_the_end) { script_run(round_trip); }
 END_TEST
@@ -275,6 +282,11 @@ static void open_full(struct script *s)
 {
     io_open(s->io, &s->req[0], &s->op, "/dev/full", IO_UPDATE, &file);
 }
+static void write_sync_full(struct script *s)
+{
+    expect(s, ERR_NO_SPACE);
+    io_write_sync(s->io, &s->req[0], &s->op, file, bytes, 5000, 0);
+}
 static void write_full(struct script *s)
 {
     expect(s, OK);
@@ -283,9 +295,12 @@ static void write_full(struct script *s)
 static void check_full(struct script *s)
 {
     expect(s, ERR_NO_SPACE);
+    ck_assert_uint_lt(s->req[0].size, 5000); /* the write, not the sync */
     io_close(s->io, &s->req[0], &s->op, &file);
 }
-static void (*const fulls[])(struct script *) = { open_full, write_full, check_full, NULL };
+static void (*const fulls[])(struct script *) = {
+    open_full, write_full, write_sync_full, check_full, NULL,
+};
 START_TEST(a_full_disk_is_no_space) { script_run(fulls); }
 END_TEST
 

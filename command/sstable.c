@@ -24,7 +24,7 @@ struct dumping {
     const struct options *options;
     struct dump dump;
     struct buf out;
-    bool is_open; /* a partition */
+    uint64_t skipped_at; /* of rows that have nothing; UINT64_MAX: none just before */
 };
 
 static struct dumping *dumping_of(struct table_visitor *v)
@@ -60,20 +60,27 @@ static enum err dumping_unfiltered(struct table_visitor *v, const struct unfilte
     dumping_flush(d, FLUSH_BYTES);
     if (d->options->keys_only)
         return OK;
+    bool is_nothing = u->kind == UNFILTERED_ROW && !row_has_anything(&u->row);
+    if (d->skipped_at != UINT64_MAX) /* sstabledump goes over them, and tells where it began */
+        at = d->skipped_at;
+    d->skipped_at = is_nothing ? at : UINT64_MAX;
     if (u->kind == UNFILTERED_END)
         dump_partition_end(&d->dump);
     else if (u->kind == UNFILTERED_MARKER)
         dump_marker(&d->dump, &u->marker);
-    else if (u->kind == UNFILTERED_ROW)
+    else if (u->kind == UNFILTERED_ROW && !is_nothing)
         dump_row(&d->dump, &u->row, at);
-    else if (row_has_anything(&u->row)) /* sstabledump tells where the thing after it is */
+    else if (u->kind == UNFILTERED_STATIC &&
+             row_has_anything(&u->row)) /* sstabledump tells where the thing after it is */
         dump_row(&d->dump, &u->row, at + u->size_bytes);
     return OK;
 }
 
 static enum err sstable_dump(struct table_file *f, const struct options *o, struct report *report)
 {
-    struct dumping d = { .visitor = { dumping_partition, dumping_unfiltered }, .options = o };
+    struct dumping d = { .visitor = { dumping_partition, dumping_unfiltered },
+                         .options = o,
+                         .skipped_at = UINT64_MAX };
     d.dump.has_raw_times = o->raw_times;
     d.dump.is_lines = o->lines;
     d.dump.now_seconds = (int64_t)time(NULL);

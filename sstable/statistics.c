@@ -126,11 +126,11 @@ static bool crc_holds(struct cursor *c, struct bytes covered)
     return !c->bad && crc == crc32_of(0, covered);
 }
 
-/* Offsets by type; 0: no such body.  *ends is where bodies begin. */
+/* Offsets by type, ascending; 0: no such body. */
 static enum err toc_decode(struct statistics_reader *r, uint32_t offsets[BODIES])
 {
     uint8_t covered[4 + BODIES * ENTRY_BYTES];
-    uint32_t count = cursor_be32(&r->c), before = 0;
+    uint32_t count = cursor_be32(&r->c);
     put_be32(covered, count);
     if (r->c.bad || !crc_holds(&r->c, bytes_of(covered, 4)) || count > BODIES)
         return statistics_corrupt(r, "a damaged count of bodies");
@@ -141,14 +141,15 @@ static enum err toc_decode(struct statistics_reader *r, uint32_t offsets[BODIES]
         memcpy(covered + 4, entries.data, entries.size);
     if (!crc_holds(&r->c, bytes_of(covered, 4 + entries.size)))
         return statistics_corrupt(r, "damaged offsets of bodies");
+    uint32_t before = 0, least_type = 0;
     for (uint32_t i = 0; i < count; i++) {
         uint32_t type = get_be32(entries.data + (size_t)i * ENTRY_BYTES);
         uint32_t offset = get_be32(entries.data + (size_t)i * ENTRY_BYTES + 4);
-        bool is_first = i > 0 || offset == (size_t)(r->c.at - r->file.data);
-        if (type >= BODIES || offsets[type] || offset <= before || !is_first ||
-            offset > r->file.size)
+        bool is_next = i ? offset > before : offset == (size_t)(r->c.at - r->file.data);
+        if (type < least_type || type >= BODIES || !is_next || offset > r->file.size)
             return statistics_corrupt(r, "offsets that are out of order");
         offsets[type] = before = offset;
+        least_type = type + 1;
     }
     return OK;
 }
@@ -159,10 +160,10 @@ static enum err bodies_decode(struct statistics_reader *r, const uint32_t offset
     for (size_t body = 0; body < BODIES; body++) {
         if (!offsets[body])
             continue;
-        size_t end = r->file.size;
-        for (size_t other = 0; other < BODIES; other++)
-            if (offsets[other] > offsets[body] && offsets[other] < end)
-                end = offsets[other];
+        size_t next = body + 1;
+        while (next < BODIES && !offsets[next])
+            next++;
+        size_t end = next < BODIES ? offsets[next] : r->file.size;
         struct bytes all = { r->file.data + offsets[body], end - offsets[body] };
         r->c = cursor_of(all);
         struct bytes covered =

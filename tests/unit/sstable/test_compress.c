@@ -101,6 +101,47 @@ START_TEST(a_chunk_that_does_not_shrink_is_stored_raw_and_a_short_one_filled_up)
 }
 END_TEST
 
+START_TEST(a_chunk_of_just_the_most_size_is_raw_and_one_byte_less_is_not)
+{
+    struct compression_params params = { .kind = COMPRESSOR_LZ4,
+                                         .chunk_bytes = CHUNK,
+                                         .max_compressed_bytes = NEVER };
+    struct codec codec = { 0 };
+    uint8_t *plain = some_bytes(CHUNK, 4);
+    for (unsigned more = 0; more < 2; more++) {
+        struct buf out = { 0 };
+        uint32_t packed, stored;
+        params.max_compressed_bytes = NEVER;
+        chunk_pack(&codec, &params, bytes_of(plain, CHUNK), &out, &packed);
+        params.max_compressed_bytes = packed + more;
+        buf_clear(&out);
+        chunk_pack(&codec, &params, bytes_of(plain, CHUNK), &out, &stored);
+        ck_assert_uint_eq(stored, more ? packed : CHUNK);
+        buf_deinit(&out);
+    }
+    mem_free(plain);
+}
+END_TEST
+
+START_TEST(zstd_frames_have_their_size_and_a_checksum)
+{
+    struct compression_params params = {
+        .kind = COMPRESSOR_ZSTD, .level = 3, .chunk_bytes = CHUNK, .max_compressed_bytes = NEVER
+    };
+    struct codec codec = { 0 };
+    struct buf out = { 0 };
+    uint32_t stored;
+    uint8_t *plain = some_bytes(CHUNK, 4);
+    chunk_pack(&codec, &params, bytes_of(plain, CHUNK), &out, &stored);
+    ck_assert_uint_eq(get_be32(out.data), 0x28b52ffd);
+    ck_assert(out.data[4] & 0x04); /* a checksum of the content */
+    ck_assert(out.data[4] & 0x20); /* one segment: the size is there */
+    mem_free(plain);
+    codec_deinit(&codec);
+    buf_deinit(&out);
+}
+END_TEST
+
 struct damaged_chunk {
     struct codec codec;
     const struct compression_params *params;
@@ -135,6 +176,13 @@ START_TEST(a_damaged_chunk_is_refused_and_never_writes_beyond)
         ck_assert_int_eq(
             chunk_unpack(&d.codec, &params, buf_bytes(&out), true, d.plain, d.size - size),
             ERR_CORRUPT);
+    for (size_t size = 1; size < d.size; size++) { /* to less */
+        uint8_t *more = mem_alloc(d.size + size);
+        ck_assert_int_eq(
+            chunk_unpack(&d.codec, &params, buf_bytes(&out), true, more, d.size + size),
+            ERR_CORRUPT);
+        mem_free(more);
+    }
     mem_free(plain);
     mem_free(d.plain);
     codec_deinit(&d.codec);
@@ -331,6 +379,24 @@ START_TEST(a_chunk_behind_the_last_one_holds_nothing)
 }
 END_TEST
 
+START_TEST(a_chunk_larger_than_any_compressor_makes_one_is_refused)
+{
+    uint64_t last = 2000 + chunk_stored_max(CHUNK) + 4;
+    for (uint64_t more = 0; more < 2; more++) {
+        struct buf b = { 0 };
+        struct arena arena = { 0 };
+        struct compression_info info;
+        struct report report = { 0 };
+        info_build(&b, "LZ4Compressor", NULL, NULL);
+        ck_assert_int_eq(
+            compression_info_decode(buf_bytes(&b), last + more, &arena, &info, &report),
+            more ? ERR_CORRUPT : OK);
+        arena_deinit(&arena);
+        buf_deinit(&b);
+    }
+}
+END_TEST
+
 static void cut_info(struct bytes damaged, size_t at, void *unused)
 {
     struct arena arena = { 0 };
@@ -418,12 +484,15 @@ int main(void)
     tcase_add_loop_test(t, a_chunk_comes_back_from_every_compressor, 0, (int)count);
     tcase_add_loop_test(t, a_chunk_that_does_not_shrink_is_stored_raw_and_a_short_one_filled_up, 0,
                         (int)count);
+    tcase_add_test(t, a_chunk_of_just_the_most_size_is_raw_and_one_byte_less_is_not);
+    tcase_add_test(t, zstd_frames_have_their_size_and_a_checksum);
     tcase_add_loop_test(t, a_damaged_chunk_is_refused_and_never_writes_beyond, 0, (int)count);
     tcase_add_loop_test(t, from_the_second_chunk_on_nothing_is_allocated, 0, (int)count);
     tcase_add_test(t, options_of_each_compressor_are_read_and_written_again);
     tcase_add_test(t, without_the_file_s_options_what_is_no_default_is_written);
     tcase_add_test(t, chunks_stand_where_the_offsets_say);
     tcase_add_test(t, a_chunk_behind_the_last_one_holds_nothing);
+    tcase_add_test(t, a_chunk_larger_than_any_compressor_makes_one_is_refused);
     tcase_add_test(t, a_damaged_table_of_chunks_is_refused_or_lies_inside);
     tcase_add_test(t, checksums_come_back_and_their_count_must_fit);
     suite_add_tcase(s, t);

@@ -257,6 +257,26 @@ START_TEST(the_known_keys_have_the_known_sketch)
 }
 END_TEST
 
+START_TEST(bytes_above_7f_are_hashed_as_signed_ones)
+{
+    static const char *const keys[] = { "\x80", "\xc3\xa9", "\xff\xff\xff\xff\xff\xff\xff\xff\xff",
+                                        "\1\2\3\4\5\6\7\x08", "\xff\xfe\xfd\xfc\xfb\xfa\xf9" };
+    static const uint8_t want[] = { 0xff, 0xff, 0xff, 0xfe, 0x0d, 0x19, 0x01, 0x05, 0x8c,
+                                    0xaf, 0xcb, 0x0b, 0x8a, 0xe6, 0xbf, 0x05, 0xb0, 0xdf,
+                                    0x56, 0xac, 0x9d, 0xe8, 0x02, 0xd4, 0xdd, 0xf6, 0x0a };
+    struct cardinality c;
+    struct buf b = { 0 };
+    cardinality_init(&c);
+    for (size_t i = 0; i < array_count(keys); i++)
+        cardinality_add(&c, bytes_text(keys[i]));
+    cardinality_encode(&c, &b);
+    ck_assert_uint_eq(b.size, sizeof want);
+    ck_assert_mem_eq(b.data, want, sizeof want);
+    cardinality_deinit(&c);
+    buf_deinit(&b);
+}
+END_TEST
+
 /* Both in the normal form, so that how they came to be does not show. */
 static void assert_merged(int a_from, int a_until, int b_from, int b_until)
 {
@@ -354,6 +374,7 @@ int main(void)
                         array_count(sketches));
     tcase_add_test(t, small_sketches_count_exactly);
     tcase_add_test(t, the_known_keys_have_the_known_sketch);
+    tcase_add_test(t, bytes_above_7f_are_hashed_as_signed_ones);
     tcase_add_test(t, merged_is_as_if_all_keys_had_been_added_to_one);
     tcase_add_loop_test(t, a_damaged_sketch_is_refused_or_another_one, 0, 2);
     suite_add_tcase(s, t);

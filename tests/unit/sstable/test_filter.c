@@ -122,6 +122,8 @@ START_TEST(more_keys_than_a_file_can_have_bits_for_get_the_largest_filter)
     ck_assert_uint_le(filter_words(shape, UINT64_MAX), INT32_MAX);
     ck_assert_uint_gt(filter_words(shape, UINT64_MAX), INT32_MAX - 2);
     ck_assert_uint_eq(filter_words(shape, 0), 1);
+    ck_assert_uint_eq(filter_words(shape, 30), 5); /* 10 bits each and 20 are 5 words, just so */
+    ck_assert_uint_eq(filter_words(shape, 31), 6);
 }
 END_TEST
 

@@ -280,6 +280,19 @@ END_TEST
 
 /* ---- damage ---- */
 
+/* As one who writes wrong files and right checksums would. */
+static void reseal(struct buf *b)
+{
+    uint32_t crc = crc32_of(0, bytes_of(b->data, 4));
+    put_be32(b->data + 40, crc32_of(crc, bytes_of(b->data + 8, 32)));
+    for (size_t i = 0; i < 4; i++) {
+        uint32_t at = get_be32(b->data + 12 + i * 8);
+        size_t end = (i < 3 ? get_be32(b->data + 20 + i * 8) : b->size) - 4;
+        if (at <= end && end + 4 <= b->size)
+            put_be32(b->data + end, crc32_of(0, bytes_of(b->data + at, end - at)));
+    }
+}
+
 static void refuse(struct bytes damaged, size_t at, void *context)
 {
     enum sstable_version version = *(enum sstable_version *)context;
@@ -303,16 +316,49 @@ START_TEST(every_flipped_bit_and_every_cut_is_found)
 }
 END_TEST
 
-/* As one who writes wrong files and right checksums would: whatever comes out, it lies inside. */
-static void reseal(struct buf *b)
+START_TEST(bodies_stand_in_the_order_of_their_types)
 {
-    for (size_t i = 0; i < 4; i++) {
-        uint32_t at = get_be32(b->data + 12 + i * 8);
-        size_t end = (i < 3 ? get_be32(b->data + 20 + i * 8) : b->size) - 4;
-        put_be32(b->data + end, crc32_of(0, bytes_of(b->data + at, end - at)));
+    static const uint32_t types[][4] = { { 1, 0, 2, 3 }, { 0, 1, 2, 2 }, { 0, 1, 2, 4 } };
+    struct statistics back;
+    struct report report;
+    for (size_t i = 0; i < array_count(types) + 3; i++) {
+        struct buf b = buf_in(&arena);
+        statistics_encode(sample(SSTABLE_OA), &b);
+        for (size_t j = 0; i < array_count(types) && j < 4; j++)
+            put_be32(b.data + 8 + j * 8, types[i][j]);
+        uint32_t third = get_be32(b.data + 28), fourth = get_be32(b.data + 36);
+        if (i == array_count(types)) { /* swapped */
+            put_be32(b.data + 28, fourth);
+            put_be32(b.data + 36, third);
+        } else if (i == array_count(types) + 1) { /* the same twice */
+            put_be32(b.data + 36, third);
+        } else if (i == array_count(types) + 2) { /* the first does not follow at once */
+            put_be32(b.data + 12, 45);
+        }
+        reseal(&b);
+        ck_assert_msg(decode(SSTABLE_OA, buf_bytes(&b), &back, &report) == ERR_CORRUPT, "%zu", i);
     }
 }
+END_TEST
 
+START_TEST(a_negative_time_of_an_old_file_is_long_past)
+{
+    struct statistics back;
+    struct report report;
+    struct buf b = buf_in(&arena);
+    statistics_encode(sample(SSTABLE_NB), &b);
+    size_t at = get_be32(b.data + 28) + 4 + SPREAD_SIZES_NB * 16 + 4 + SPREAD_CELLS * 16 + 12 + 16;
+    ck_assert_uint_eq(get_be32(b.data + at), 1700000000);
+    put_be32(b.data + at, 0x80000000);
+    put_be32(b.data + at + 4, 0xfffffffe);
+    reseal(&b);
+    ck_assert_int_eq(decode(SSTABLE_NB, buf_bytes(&b), &back, &report), OK);
+    ck_assert_uint_eq(back.seconds_min, 0);
+    ck_assert_uint_eq(back.seconds_max, 0);
+}
+END_TEST
+
+/* Whatever comes out, it lies inside, and can be written. */
 START_TEST(no_length_is_trusted_behind_a_checksum_that_holds)
 {
     enum sstable_version version = (enum sstable_version)_i;
@@ -334,7 +380,7 @@ START_TEST(no_length_is_trusted_behind_a_checksum_that_holds)
             enum err err = decode(version, bytes_of(exact, b.size), out, &report);
             ck_assert(err == OK || err == ERR_CORRUPT || err == ERR_CONFIG);
             refused += err != OK;
-            if (err == OK) { /* and can be written */
+            if (err == OK) {
                 struct buf again = { 0 };
                 statistics_encode(out, &again);
                 buf_deinit(&again);
@@ -363,6 +409,8 @@ int main(void)
     tcase_add_test(t, covered_clusterings_that_do_not_fit_the_types_are_refused);
     tcase_add_test(t, tokens_are_those_of_the_partitioner);
     tcase_add_loop_test(t, every_flipped_bit_and_every_cut_is_found, SSTABLE_NB, SSTABLE_OA + 1);
+    tcase_add_test(t, bodies_stand_in_the_order_of_their_types);
+    tcase_add_test(t, a_negative_time_of_an_old_file_is_long_past);
     tcase_add_loop_test(t, no_length_is_trusted_behind_a_checksum_that_holds, SSTABLE_NB,
                         SSTABLE_OA + 1);
     suite_add_tcase(s, t);

@@ -16,6 +16,7 @@
  *     unfiltered.h   Data.db: partitions, rows, markers
  *     index.h        Index.db, with the column index of wide partitions
  *     writer.h       all of them together, written in one pass
+ *     dump.h         rows as JSON, as sstabledump prints them
  *     checksums.h    Checksums.db, a component of our own: what covers every other byte
  *
  * Every integer is big-endian where nothing else is said; vints are Cassandra's (base/buf.h).  The
@@ -29,6 +30,7 @@
 #pragma once
 #include "sstable/checksums.h"
 #include "sstable/compress.h"
+#include "sstable/dump.h"
 #include "sstable/filter.h"
 #include "sstable/index.h"
 #include "sstable/layout.h"

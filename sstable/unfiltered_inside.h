@@ -36,9 +36,27 @@ enum { /* kinds of bounds, as they stand in files */
 };
 /* From this many columns on a subset is a list and no bitmap. */
 enum { SUBSET_LIST_LEAST = 64, COLUMN_WORDS = COLUMNS_MAX / 64 + 1 };
-/* Which columns a row has: a bit for each, in this many words (one more than full ones). */
-typedef uint64_t column_set[COLUMN_WORDS];
-static inline size_t column_words(size_t count) { return count / 64 + 1; }
+/* Which columns a row has, a bit for each by place or rank; `words` are in use. */
+struct column_set {
+    size_t words;
+    uint64_t bits[COLUMN_WORDS];
+};
+static inline void column_set_clear(struct column_set *set, size_t columns)
+{
+    set->words = columns / 64 + 1;
+    ensure(set->words <= COLUMN_WORDS);
+    set->bits[0] = 0;
+    for (size_t i = 1; i < set->words; i++)
+        set->bits[i] = 0;
+}
+static inline void column_set_add(struct column_set *set, size_t i)
+{
+    set->bits[i / 64] |= UINT64_C(1) << i % 64;
+}
+static inline bool column_set_has(const struct column_set *set, size_t i)
+{
+    return set->bits[i / 64] >> i % 64 & 1;
+}
 
 /* Cassandra's mark for a local deletion time that cannot be one. */
 #define SECONDS_INVALID (UINT32_MAX - 1)

@@ -34,35 +34,34 @@ struct row_reader {
     struct run *runs;   /* by rank, of columns that are present; NULL: ranks are places */
 };
 
-static void set_all(column_set set, size_t count)
+static void set_all(struct column_set *set, size_t count)
 {
-    size_t last = column_words(count) - 1;
-    ensure(last < COLUMN_WORDS);
-    for (size_t i = 0; i < last; i++)
-        set[i] = UINT64_MAX;
-    set[last] = (UINT64_C(1) << count % 64) - 1;
+    column_set_clear(set, count);
+    for (size_t i = 0; i + 1 < set->words; i++)
+        set->bits[i] = UINT64_MAX;
+    set->bits[set->words - 1] = (UINT64_C(1) << count % 64) - 1;
 }
 
 /* Ascending places that are listed: of what is there, or of what is missing. */
-static void take_list(struct cursor *c, size_t count, size_t missing, column_set set)
+static void take_list(struct cursor *c, size_t count, size_t missing, struct column_set *set)
 {
     bool has_present = count - missing < count / 2;
     size_t listed = has_present ? count - missing : missing;
     uint64_t least = 0;
     if (has_present)
-        memset(set, 0, sizeof(column_set));
+        column_set_clear(set, count);
     for (size_t i = 0; i < listed && !c->bad; i++) {
         uint64_t place = take_vint(c);
         if (place < least || place >= count) {
             c->bad = true;
             return;
         }
-        set[place / 64] ^= UINT64_C(1) << place % 64;
+        set->bits[place / 64] ^= UINT64_C(1) << place % 64;
         least = place + 1;
     }
 }
 
-static void take_subset(struct cursor *c, size_t count, column_set set)
+static void take_subset(struct cursor *c, size_t count, struct column_set *set)
 {
     uint64_t missing = take_vint(c);
     if (missing == 0)
@@ -74,7 +73,15 @@ static void take_subset(struct cursor *c, size_t count, column_set set)
         return;
     }
     c->bad |= missing >> count != 0;
-    set[0] &= ~missing;
+    set->bits[0] &= ~missing;
+}
+
+static size_t set_count(const struct column_set *set)
+{
+    size_t sum = 0;
+    for (size_t i = 0; i < set->words; i++)
+        sum += (unsigned)__builtin_popcountll(set->bits[i]);
+    return sum;
 }
 
 static struct cell *cells_room(struct row_reader *r, size_t more)
@@ -84,6 +91,7 @@ static struct cell *cells_room(struct row_reader *r, size_t more)
     if (wanted > space->cells_room || !space->cells) {
         size_t room = u64_max(wanted, u64_max(2 * space->cells_room, CELLS_ROOM_LEAST));
         struct cell *cells = arena_alloc(space->arena, sizeof *cells * room);
+        ensure_after(r->cells_count, space->cells);
         if (r->cells_count)
             memcpy(cells, space->cells, sizeof *cells * r->cells_count);
         space->cells = cells;
@@ -168,13 +176,12 @@ static void take_column(struct row_reader *r, const struct layout_column *column
 }
 
 /* Decodes the present columns in the file's order. */
-static void take_columns(struct row_reader *r, const column_set present)
+static void take_columns(struct row_reader *r, const struct column_set *present)
 {
-    const struct columns *columns = &r->columns;
-    for (size_t word = 0; word < column_words(columns->count); word++) {
-        for (uint64_t bits = present[word]; bits && !r->c->bad; bits &= bits - 1) {
+    for (size_t word = 0; word < present->words; word++) {
+        for (uint64_t bits = present->bits[word]; bits && !r->c->bad; bits &= bits - 1) {
             const struct layout_column *column =
-                &columns->columns[word * 64 + (unsigned)__builtin_ctzll(bits)];
+                &r->columns.columns[word * 64 + (unsigned)__builtin_ctzll(bits)];
             size_t first = r->cells_count;
             take_column(r, column);
             if (r->runs)
@@ -185,49 +192,41 @@ static void take_columns(struct row_reader *r, const column_set present)
 }
 
 /* Behind the cells in the file's order, the same ones by number. */
-static void gather(struct row_reader *r, const column_set present_by_place)
+static void gather(struct row_reader *r, const struct column_set *by_place)
 {
-    column_set present = { 0 };
-    size_t words = column_words(r->columns.count);
-    for (size_t word = 0; word < words; word++)
-        for (uint64_t bits = present_by_place[word]; bits; bits &= bits - 1) {
-            size_t rank = r->columns.columns[word * 64 + (unsigned)__builtin_ctzll(bits)].rank;
-            present[rank / 64] |= UINT64_C(1) << rank % 64;
-        }
+    struct column_set by_rank;
+    column_set_clear(&by_rank, r->columns.count);
+    for (size_t word = 0; word < by_place->words; word++)
+        for (uint64_t bits = by_place->bits[word]; bits; bits &= bits - 1)
+            column_set_add(&by_rank,
+                           r->columns.columns[word * 64 + (unsigned)__builtin_ctzll(bits)].rank);
     struct cell *out = cells_room(r, r->cells_count);
-    for (size_t word = 0; word < words; word++)
-        for (uint64_t bits = present[word]; bits; bits &= bits - 1) {
+    for (size_t word = 0; word < by_rank.words; word++)
+        for (uint64_t bits = by_rank.bits[word]; bits; bits &= bits - 1) {
             struct run run = r->runs[word * 64 + (unsigned)__builtin_ctzll(bits)];
-            memcpy(out, r->space->cells + run.first, sizeof *out * run.count);
-            out += run.count;
+            const struct cell *from = r->space->cells + run.first;
+            for (uint32_t i = 0; i < run.count; i++)
+                *out++ = from[i];
         }
-}
-
-static size_t set_count(const column_set set, size_t count)
-{
-    size_t sum = 0;
-    for (size_t i = 0; i < column_words(count); i++)
-        sum += (unsigned)__builtin_popcountll(set[i]);
-    return sum;
 }
 
 static void take_cells(struct row_reader *r, bool has_all, struct row *out)
 {
-    column_set present = { 0 };
-    set_all(present, r->columns.count);
+    struct column_set present;
+    set_all(&present, r->columns.count);
     if (!has_all)
-        take_subset(r->c, r->columns.count, present);
+        take_subset(r->c, r->columns.count, &present);
     if (r->c->bad)
         return;
     if (!r->space->is_reused)
         r->space->cells_room = 0; /* what is there belongs to the row before */
-    cells_room(r, set_count(present, r->columns.count));
-    take_columns(r, present);
+    cells_room(r, has_all ? r->columns.count : set_count(&present));
+    take_columns(r, &present);
     if (r->c->bad)
         return;
     out->cells_count = r->cells_count;
     if (r->runs && r->cells_count)
-        gather(r, present);
+        gather(r, &present);
     out->cells = r->runs ? r->space->cells + r->cells_count : r->space->cells;
 }
 

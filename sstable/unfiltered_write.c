@@ -23,7 +23,7 @@ struct row_columns {
     size_t count;       /* of those that are there */
     size_t bytes;       /* about what their cells will take */
     bool has_deletions; /* of a multi-cell column */
-    column_set present;
+    struct column_set present;
     struct run runs[COLUMNS_MAX];
 };
 struct row_writer {
@@ -69,7 +69,7 @@ static void columns_spread(const struct layout *layout, const struct row *row, b
     out->all = columns_of(layout, is_static);
     out->count = out->bytes = 0;
     out->has_deletions = false;
-    memset(out->present, 0, column_words(out->all.count) * sizeof out->present[0]);
+    column_set_clear(&out->present, out->all.count);
     for (size_t i = 0; i < row->cells_count;) {
         uint32_t number = row->cells[i].column;
         ensure(number < layout->table->numbers_used);
@@ -81,27 +81,22 @@ static void columns_spread(const struct layout *layout, const struct row *row, b
         }
         ensure(i - first == 1 || out->all.columns[place].is_multicell);
         out->runs[place] = (struct run){ (uint32_t)first, (uint32_t)(i - first) };
-        out->present[place / 64] |= UINT64_C(1) << place % 64;
+        column_set_add(&out->present, place);
         out->count++;
     }
-}
-
-static bool is_present(const struct row_columns *columns, size_t place)
-{
-    return columns->present[place / 64] >> place % 64 & 1;
 }
 
 static void put_subset(const struct row_columns *columns, struct buf *out)
 {
     size_t all = columns->all.count, missing = all - columns->count;
     if (all < SUBSET_LIST_LEAST) {
-        buf_put_vint(out, ~columns->present[0] & ((UINT64_C(1) << all) - 1));
+        buf_put_vint(out, ~columns->present.bits[0] & ((UINT64_C(1) << all) - 1));
         return;
     }
     buf_put_vint(out, missing);
     bool lists_present = columns->count < all / 2;
     for (size_t place = 0; place < all; place++)
-        if (is_present(columns, place) == lists_present)
+        if (column_set_has(&columns->present, place) == lists_present)
             buf_put_vint(out, place);
 }
 
@@ -178,8 +173,8 @@ static void put_body(const struct row_writer *w, unsigned flags, const struct ro
         put_deletion(w->layout, row->deletion, w->out);
     if (!(flags & HAS_ALL_COLUMNS))
         put_subset(columns, w->out);
-    for (size_t word = 0; word < column_words(columns->all.count); word++)
-        for (uint64_t bits = columns->present[word]; bits; bits &= bits - 1) {
+    for (size_t word = 0; word < columns->present.words; word++)
+        for (uint64_t bits = columns->present.bits[word]; bits; bits &= bits - 1) {
             size_t place = word * 64 + (unsigned)__builtin_ctzll(bits);
             struct run run = columns->runs[place];
             put_column(w, &columns->all.columns[place], row->cells + run.first, run.count);

@@ -137,8 +137,10 @@ struct term *ast_negate(struct parse *parse, struct token minus, struct term *te
 
 struct term *ast_parens(struct parse *parse, struct token open, struct terms items)
 {
-    if (items.count == 1)
+    if (items.count == 1) {
+        items.items[0]->in_parens = true;
         return items.items[0];
+    }
     return ast_term(parse, TERM_TUPLE, open.at, items);
 }
 

@@ -74,11 +74,17 @@ uint8_t *eval_room(struct eval *eval, size_t size)
     return eval->slots[eval->slot++ % EVAL_SLOTS];
 }
 
+/* A collection is stored as it is sorted, whatever the client sent. */
 static enum err eval_marker(const struct expr *expr, struct eval *eval, struct value *out)
 {
     *out = eval->values[expr->index];
-    if (out->state != VALUE_SET || type_validate(expr->type, out->bytes) == OK)
+    if (out->state != VALUE_SET)
         return OK;
+    if (type_validate(expr->type, out->bytes) == OK) {
+        if (!type_is_native(expr->type))
+            out->bytes = type_canonical(eval->arena, expr->type, out->bytes);
+        return OK;
+    }
     struct buf type = buf_in(eval->arena);
     type_print(expr->type, &type);
     return report_set(eval->report, ERR_INVALID,
@@ -140,6 +146,30 @@ static enum err eval_call(const struct expr *expr, struct eval *eval, struct val
                       expr->function->name);
 }
 
+static enum err eval_build(const struct expr *expr, struct eval *eval, struct value *out)
+{
+    struct type_build build;
+    struct buf bytes = buf_in(eval->arena);
+    type_build_begin(&build, eval->arena, expr->type);
+    for (size_t i = 0; i < expr->arguments_count; i++) {
+        struct value value;
+        enum err err = expr_eval(expr->arguments[i], eval, &value);
+        if (err)
+            return err;
+        if (value.state == VALUE_UNSET)
+            return report_set(eval->report, ERR_INVALID, "unset inside of a value");
+        if (value.state == VALUE_NULL)
+            type_build_null(&build);
+        else
+            type_build_part(&build, value.bytes);
+    }
+    if (type_build_end(&build, &bytes) != OK)
+        return report_set(eval->report, ERR_INVALID,
+                          "null (or an empty number) is not supported inside collections");
+    *out = (struct value){ VALUE_SET, buf_bytes(&bytes) };
+    return OK;
+}
+
 static enum err eval_token(const struct expr *expr, struct eval *eval, struct value *out)
 {
     int64_t token = eval->token;
@@ -178,6 +208,8 @@ enum err expr_eval(const struct expr *expr, struct eval *eval, struct value *out
         return eval_marker(expr, eval, out);
     case EXPR_CALL:
         return eval_call(expr, eval, out);
+    case EXPR_BUILD:
+        return eval_build(expr, eval, out);
     case EXPR_PARTITION:
         *out = (struct value){ VALUE_SET, key_component(eval->table, eval->key, expr->index) };
         return OK;

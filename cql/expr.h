@@ -13,6 +13,7 @@ enum expr_kind {
     EXPR_NULL,
     EXPR_MARKER,
     EXPR_CALL,
+    EXPR_BUILD,
     EXPR_PARTITION,
     EXPR_CLUSTERING,
     EXPR_CELL,
@@ -30,11 +31,15 @@ struct expr {
     enum expr_kind kind;
     const struct type *type;
     struct bytes constant;
+    bool is_static; /* a cell of the static row */
     uint32_t index; /* marker; position of a key column; number of a cell's column; aggregate */
     const struct function *function;
     size_t arguments_count;
     struct expr **arguments;
 };
+
+/* BUILD: a collection, tuple, user type or vector of its arguments, in the order of type_build.h.
+ */
 
 /* What an evaluation can see.  Key and row only when a row is selected from. */
 struct eval {

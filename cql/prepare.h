@@ -2,6 +2,7 @@
  *
  *     prepare.c           tables, names, markers, errors, the metadata of the answer
  *     prepare_value.c     terms where a value is wanted; literals against their type
+ *     prepare_build.c     literals of collections, tuples, user types and vectors
  *     prepare_selector.c  terms of a select list, and what their columns are called
  *     prepare_where.c     relations to keys, choices and slices
  *     prepare_select.c, prepare_write.c, prepare_schema.c: statements
@@ -55,6 +56,12 @@ static inline struct place place_of_column(const struct table *table, const stru
     return (struct place){ table, column->name, column->type };
 }
 enum err prepare_value(struct prepare *, const struct term *, struct place, struct expr **out);
+/* [a, b]  {a, b}  {k: v}  (a, b), for the type that the place asks for. */
+enum err prepare_collection(struct prepare *, const struct term *, struct place, struct expr **out);
+/* (a), where a tuple is wanted. */
+bool prepare_is_tuple_of_one(const struct term *, const struct type *);
+enum err prepare_tuple_of_one(struct prepare *, const struct term *, struct place,
+                              struct expr **out);
 /* A literal's bytes into the plan's arena. */
 enum err prepare_literal(struct prepare *, const struct term *, struct place, struct bytes *out);
 /* Can a literal of this kind be written for the type? */

@@ -131,6 +131,8 @@ static enum err value_constant(struct prepare *p, const struct term *term, struc
 enum err prepare_value(struct prepare *p, const struct term *term, struct place place,
                        struct expr **out)
 {
+    if (prepare_is_tuple_of_one(term, place.type))
+        return prepare_tuple_of_one(p, term, place, out);
     switch (term->kind) {
     case TERM_NULL:
         *out = prepare_expr(p, EXPR_NULL, place.type);
@@ -159,10 +161,7 @@ enum err prepare_value(struct prepare *p, const struct term *term, struct place 
     case TERM_SET:
     case TERM_MAP:
     case TERM_TUPLE:
-        if (type_is_native(place.type))
-            return prepare_invalid(p, term->at, "a collection is no value for %s of type %s",
-                                   place.name, type_text(p, place.type));
-        break;
+        return prepare_collection(p, term, place, out);
     case TERM_CAST:
     case TERM_BINARY:
     case TERM_NEGATE:
@@ -178,10 +177,10 @@ enum err prepare_term_missing(struct prepare *p, const struct term *term)
 {
     static const char *const names[] = {
         [TERM_CAST] = "CAST is",
-        [TERM_LIST] = "a list literal is",
-        [TERM_SET] = "a set literal is",
-        [TERM_MAP] = "a map literal is",
-        [TERM_TUPLE] = "a tuple is",
+        [TERM_LIST] = "a list of selectors is",
+        [TERM_SET] = "a set of selectors is",
+        [TERM_MAP] = "a map of selectors is",
+        [TERM_TUPLE] = "a tuple of selectors is",
         [TERM_BINARY] = "arithmetic is",
         [TERM_NEGATE] = "arithmetic is",
         [TERM_FIELD] = "access to a field is",

@@ -41,7 +41,7 @@ static bool is_slice(enum relation_op op)
 static enum err tuple_values(struct draft *d, const struct term *term,
                              const struct column *const *columns, size_t width, struct expr **out)
 {
-    if (width == 1 && term->kind != TERM_TUPLE)
+    if (width == 1 && (term->kind != TERM_TUPLE || columns[0]->type->kind == TYPE_TUPLE))
         return prepare_value(d->p, term, place_of_column(d->table, columns[0]), &out[0]);
     if (term->kind == TERM_MARKER)
         return prepare_missing(d->p, term->at, "a bind marker for a whole tuple is");

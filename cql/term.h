@@ -61,6 +61,7 @@ struct term {
     uint32_t at;
     unsigned depth;
     struct bytes text;            /* of a literal, without quotes, with its sign */
+    bool in_parens;               /* (a) may stand for a tuple of one */
     struct name name;             /* column, call, field; marker: `:name` or none */
     const char *keyspace;         /* of a call: NULL unless given */
     uint32_t marker;              /* its position among all markers */

@@ -94,7 +94,7 @@ static const struct {
     { "INSERT INTO t (k, c, d, u) VALUES (1, 2, 'x', 'no')", ERR_INVALID, "for u of type uuid" },
     { "INSERT INTO t (k, c, d, b) VALUES (1, 2, 'x', 0x123)", ERR_INVALID, "cannot read 0x123" },
     { "INSERT INTO t (k, c, d, b) VALUES (1, 2, 'x', 'ab')", ERR_INVALID, "of type blob" },
-    { "INSERT INTO t (k, c, d, v) VALUES (1, 2, 'x', [1])", ERR_INVALID, "a collection is no" },
+    { "INSERT INTO t (k, c, d, v) VALUES (1, 2, 'x', [1])", ERR_INVALID, "literal is no value for" },
     { "INSERT INTO t (k, c, d, v) VALUES (1, 2, 'x', now())", ERR_INVALID, "now gives timeuuid" },
     { "SELECT * FROM t WHERE k = true", ERR_INVALID, "boolean true is no value" },
     { "SELECT * FROM t WHERE k = (text) 'a'", ERR_INVALID, "type text cannot stand for k" },

@@ -34,7 +34,8 @@ struct journal_options {
     uint64_t segment_bytes;   /* a multiple of 4096, at least 64 KiB */
     uint64_t total_bytes_max; /* 0: no limit; past it appends fail with ERR_NO_SPACE */
     uint64_t segment_min;     /* the new segment's id is at least this: whoever remembers positions
-                                 of a folder that may have been lost passes what is behind them */
+                                 passes one behind all of them, since a crash, or the loss of the
+                                 folder, may leave less there than had been given out */
     unsigned spares_max;      /* forgotten segments that are kept to be used again */
     bool is_compressed;       /* records are stored packed (LZ4) where that is smaller */
 };
@@ -87,8 +88,9 @@ void journal_read(struct io *, struct io_req *, struct op *, const char *folder,
 
 /* ---- writing ---- */
 
-/* Starts a new segment after the highest one in the folder; never writes to an old one.  *out is
- * set when req completes with OK. */
+/* Starts a new segment after the highest one in the folder; never writes to an old one.  Where
+ * there is no space for it now, appends are refused until there is.  *out is set when req completes
+ * with OK. */
 void journal_open(struct io *, struct io_req *, struct op *, const struct journal_options *,
                   struct journal **out);
 /* Completes req when the record is durable by the mode; appends complete in their order.  The bytes

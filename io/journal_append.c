@@ -171,7 +171,12 @@ struct journal_position journal_end(const struct journal *j)
     return j->filling ? batch_end(j->filling) : j->plan;
 }
 
-/* Lately, and for the time being. */
+void journal_refuse(struct journal *j, enum err err)
+{
+    j->full_ns = io_now(j->io) + (io_now(j->io) == 0);
+    j->full_err = err;
+}
+
 bool journal_was_refused(const struct journal *j)
 {
     return j->full_ns && io_now(j->io) - j->full_ns < FULL_NS;

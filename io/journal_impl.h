@@ -97,6 +97,8 @@ void journal_batch_end(struct journal *, const struct batch *);
 /* Completes all appends of a list; the batch that is written, which is then used again. */
 void journal_complete(struct list *waiting, enum err);
 void journal_writing_done(struct journal *, enum err);
+/* Appends are refused for the time being; whether they are. */
+void journal_refuse(struct journal *, enum err);
 bool journal_was_refused(const struct journal *);
 void journal_free(struct journal *);
 void journal_forget_start(struct journal *);

@@ -199,7 +199,9 @@ static struct op_next opening_first(struct op *op)
     struct journal *j = o->journal;
     if (j->next.busy)
         return op_wait(FIRST);
-    if (j->next.err != OK)
+    if (j->next.err == ERR_NO_SPACE)
+        journal_refuse(j, ERR_NO_SPACE); /* the node is to start, and to make room */
+    else if (j->next.err != OK)
         return op_end(op, j->next.err);
     j->first = j->next.id;
     j->lowest = j->lowest ? j->lowest : j->first;

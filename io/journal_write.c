@@ -46,8 +46,7 @@ static void complete_all(struct journal *j, enum err err)
 /* Every append that waits is refused for the time being; the journal is not broken by that. */
 static struct op_next refuse_all(struct journal *j, enum err err)
 {
-    j->full_ns = io_now(j->io) + (io_now(j->io) == 0);
-    j->full_err = err;
+    journal_refuse(j, err);
     complete_all(j, err);
     return op_goto(IDLE);
 }

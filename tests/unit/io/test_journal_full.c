@@ -93,6 +93,30 @@ START_TEST(a_full_disk_is_asked_once_a_second)
 }
 END_TEST
 
+START_TEST(a_journal_opens_on_a_full_disk_and_writes_when_there_is_space)
+{
+    struct bench *b = bench_new(8, slow, JOURNAL_GROUP);
+    ck_assert_int_eq(bench_open(b), OK);
+    ck_assert_int_eq(bench_append_all(b, 3), OK);
+    ck_assert_int_eq(bench_close(b), OK);
+    sim_disk_size(b->sim, 0, SEGMENT + 10);
+    for (int round = 0; round < 2; round++) {
+        ck_assert_int_eq(bench_open(b), OK);
+        ck_assert_int_eq(journal_state(b->journal), ERR_NO_SPACE);
+        ck_assert_int_eq(bench_append_all(b, 1), ERR_NO_SPACE);
+        if (round == 0)
+            ck_assert_int_eq(bench_close(b), OK);
+    }
+    sim_disk_size(b->sim, 0, 10 * SEGMENT);
+    await_ns(&b->asker, second);
+    ck_assert_int_eq(bench_append_all(b, 40), OK);
+    ck_assert_int_eq(bench_close(b), OK);
+    check_acked(b, "closed");
+    ck_assert_uint_eq(sim_open_blocks(b->sim, 0), 0);
+    bench_free(b);
+}
+END_TEST
+
 /* ---- every call, every error ---- */
 
 /* Some appends, a segment given up, some more; false when it could not be opened. */
@@ -277,6 +301,7 @@ int main(void)
     tcase_add_loop_test(t, a_write_without_space_is_refused_and_the_next_goes_on, 0, 24);
     tcase_add_test(t, a_poke_ends_the_wait_for_space);
     tcase_add_test(t, a_full_disk_is_asked_once_a_second);
+    tcase_add_test(t, a_journal_opens_on_a_full_disk_and_writes_when_there_is_space);
     tcase_add_loop_test(t, whichever_call_fails_and_however_nothing_acknowledged_is_lost, 0, 3);
     tcase_add_loop_test(t, wherever_the_power_fails_nothing_acknowledged_is_lost, 0, 3);
     tcase_add_loop_test(t, after_a_failed_sync_nothing_is_written_and_the_cause_stays, 0, 8);

@@ -72,3 +72,9 @@ add_executable(bench_journal tests/bench/bench_journal.c) # the commit log alone
 target_link_libraries(bench_journal PRIVATE io world_uv fail_server rules)
 add_executable(bench_sstable tests/bench/bench_sstable.c) # the format alone; run by hand
 target_link_libraries(bench_sstable PRIVATE sstable fail_server rules)
+
+# What tests/oracle/run gives Cassandra to read.
+add_executable(oracle_writer tests/oracle/writer.c)
+target_compile_definitions(oracle_writer PRIVATE _GNU_SOURCE)
+target_link_libraries(oracle_writer PRIVATE sstable fail_server rules)
+set_target_properties(oracle_writer PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests)

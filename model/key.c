@@ -57,6 +57,8 @@ enum err key_validate(const struct table *table, struct bytes key)
 int64_t key_token(struct bytes key)
 {
     uint64_t h[2];
+    if (key.size == 0) /* before all others */
+        return INT64_MIN;
     murmur3_cassandra(key, h);
     int64_t token = (int64_t)h[0];
     return token == INT64_MIN ? INT64_MAX : token;

@@ -27,7 +27,8 @@ static inline const struct type *sample_type(struct prng *prng, struct arena *ar
     type->parts_count = is_tuple ? 1 + prng_below(prng, 3) : 1 + (type->kind == TYPE_MAP);
     type->parts = arena_array(arena, const struct type *, type->parts_count);
     for (size_t i = 0; i < type->parts_count; i++) {
-        bool is_inner_key = i == 0 && (type->kind == TYPE_SET || type->kind == TYPE_MAP);
+        bool is_inner_key =
+            is_key || (i == 0 && (type->kind == TYPE_SET || type->kind == TYPE_MAP));
         type->parts[i] = sample_type(prng, arena, depth - 1, true, is_inner_key);
     }
     if (type->kind == TYPE_VECTOR)
@@ -42,7 +43,8 @@ static inline const struct type *sample_type(struct prng *prng, struct arena *ar
     return type;
 }
 
-/* A valid value in any order; empty ones only when asked for, and never where they do not fit. */
+/* A valid value in any order; empty ones and missing fields only when asked for, and never where
+ * they do not fit. */
 static inline void sample_value_of(struct prng *prng, const struct type *type, bool may_be_empty,
                                    struct buf *out)
 {
@@ -61,7 +63,7 @@ static inline void sample_value_of(struct prng *prng, const struct type *type, b
     bool is_fixed = naive_fixed(type->parts[0]) > 0;
     size_t count = type->kind == TYPE_VECTOR ? type->dimension : prng_below(prng, 4);
     if (is_tuple) {
-        uint64_t missing = prng_below(prng, 2);
+        uint64_t missing = may_be_empty ? prng_below(prng, 2) : 0;
         count = type->parts_count - (type->parts_count > missing ? missing : 0);
     } else if (type->kind != TYPE_VECTOR) {
         buf_put_be32(out, (uint32_t)count);

@@ -21,6 +21,8 @@ static inline void sample_row(struct sample_file *s, struct row *out)
     for (size_t i = 0; i < out->cells_count; i++) /* what a file need not say twice */
         if (out->liveness.ttl && out->cells[i].kind == CELL_EXPIRING && prng_chance(&s->prng, 50))
             out->cells[i].ttl = out->liveness.ttl, out->cells[i].seconds = out->liveness.expires;
+    if (s->is_for_cassandra) /* whose reader drops what the row's own deletions cover */
+        row_shadow(out, deletion_none());
     if (!row_has_anything(out))
         out->deletion = sample_some_deletion(s, false);
 }
@@ -32,7 +34,7 @@ static inline void sample_clustering(struct sample_file *s, size_t count, bool m
     for (size_t i = 0; i < count; i++) {
         const struct type *type = table_clustering(s->table, i)->type;
         values[i] = clustering_value(sample_bytes_of(s, type, true));
-        if (may_be_null && prng_chance(&s->prng, 5))
+        if (may_be_null && prng_chance(&s->prng, 5) && !s->is_for_cassandra)
             values[i] = (struct bytes){ 0 };
         clustering_put(raw, values[i]);
     }
@@ -111,6 +113,8 @@ static inline void sample_rows_of(struct sample_file *s, size_t most, struct sam
         markers -= !is_row;
         if (is_row)
             sample_row(s, &all[i].row);
+        if (is_row && s->is_for_cassandra && !row_shadow(&all[i].row, open))
+            continue; /* nothing is left of it under the range tombstone */
         if (is_row || sample_marker(s, markers == 0, &open, &all[i].marker))
             all[p->count++] = all[i];
     }
@@ -122,6 +126,8 @@ static inline void sample_partition_of(struct sample_file *s, size_t most,
     p->deletion = deletion_none();
     if (prng_chance(&s->prng, 30))
         p->deletion = sample_some_deletion(s, s->version == SSTABLE_OA);
+    if (s->is_for_cassandra && !deletion_is_none(p->deletion))
+        p->deletion.timestamp -= 1000000; /* covers nothing: what it covers would be dropped */
     sample_rows_of(s, most, p);
     bool has_statics =
         s->table->columns_count > s->table->partition_count + s->table->clustering_count &&
@@ -134,6 +140,8 @@ static inline void sample_partition_of(struct sample_file *s, size_t most,
                                        .liveness = { .timestamp = TIMESTAMP_NONE },
                                        .deletion = deletion_none() };
         sample_cells(s, COLUMN_STATIC, p->static_row);
+        if (s->is_for_cassandra)
+            row_shadow(p->static_row, deletion_none());
     }
     bool has_static = p->static_row && row_has_anything(p->static_row);
     if (!has_static && !p->count && deletion_is_none(p->deletion))
@@ -159,11 +167,10 @@ static inline void sample_key(struct sample_file *s, struct sample_partition *p)
     p->token = key_token(p->key);
 }
 
-/* Everything from the seed; at most `most` rows and markers a partition. */
-static inline void sample_file_init(struct sample_file *s, uint64_t seed, struct arena *arena,
-                                    size_t partitions, size_t most)
+/* `s` has arena, prng and is_for_cassandra; at most `most` rows and markers a partition. */
+static inline void sample_file_draw(struct sample_file *s, size_t partitions, size_t most)
 {
-    *s = (struct sample_file){ .arena = arena, .prng = { seed } };
+    struct arena *arena = s->arena;
     s->version = prng_chance(&s->prng, 50) ? SSTABLE_NB : SSTABLE_OA;
     sample_sstable_table(s);
     s->base.timestamp = sample_timestamp(s, false);
@@ -180,4 +187,12 @@ static inline void sample_file_init(struct sample_file *s, uint64_t seed, struct
     for (size_t i = 0; i < s->count; i++)
         sample_partition_of(s, most, &all[i]);
     s->partitions = all;
+}
+
+/* Everything from the seed. */
+static inline void sample_file_init(struct sample_file *s, uint64_t seed, struct arena *arena,
+                                    size_t partitions, size_t most)
+{
+    *s = (struct sample_file){ .arena = arena, .prng = { seed } };
+    sample_file_draw(s, partitions, most);
 }

@@ -68,16 +68,14 @@ static enum err value_take(size_t fixed, uint64_t flags, struct cursor *c, struc
     return ran_out(c);
 }
 
-/* *heads: those of all groups of 32 together; 0: no value is empty or null. */
 static enum err values_take(const struct layout *layout, struct cursor *c, size_t count,
-                            struct bytes *values, uint64_t *heads)
+                            struct bytes *values)
 {
     uint64_t head = 0;
     ensure(count <= layout->clustering_count && count <= KEY_COLUMNS_MAX);
-    *heads = 0;
     for (size_t i = 0; i < count; i++, head >>= 2) {
         if (i % GROUP == 0) {
-            *heads |= head = take_vint(c);
+            head = take_vint(c);
             if (c->bad)
                 return ERR_WOULD_WAIT;
             if (count - i < GROUP && head >> 2 * (count - i))
@@ -94,8 +92,7 @@ static enum err values_take(const struct layout *layout, struct cursor *c, size_
 enum err prefix_skip(const struct layout *layout, struct cursor *c, size_t count)
 {
     struct bytes values[KEY_COLUMNS_MAX];
-    uint64_t heads;
-    return values_take(layout, c, count, values, &heads);
+    return values_take(layout, c, count, values);
 }
 
 static bool values_are_valid(const struct layout *layout, const struct bytes *values, size_t count)
@@ -122,20 +119,19 @@ enum err prefix_read(const struct layout *layout, struct cursor *c, uint8_t kind
                      struct row_space *space, struct prefix *out)
 {
     struct bytes values[KEY_COLUMNS_MAX];
-    uint64_t heads;
     *out = (struct prefix){ .key = bytes_of(key_of_the_only_row, sizeof key_of_the_only_row) };
     if (kind == CLUSTERING && count == 0)
         return OK;
     const uint8_t *at = c->at;
-    enum err err = values_take(layout, c, count, values, &heads);
+    enum err err = values_take(layout, c, count, values);
     if (err != OK)
         return err;
     if (!values_are_valid(layout, values, count))
         return ERR_CORRUPT;
     struct buf own = buf_in(space->arena), *room = space->is_reused ? &space->key : &own;
     buf_clear(room);
-    bool is_in_place =
-        layout->has_only_sized && heads == 0 && count > 0 && count <= GROUP && at[0] == 0;
+    /* A head of 00: one group, nothing in it is empty or null. */
+    bool is_in_place = layout->has_only_sized && count > 0 && count <= GROUP && at[0] == 0;
     for (size_t i = 0; i < count && !is_in_place; i++)
         clustering_put(room, values[i]);
     size_t raw_bytes = room->size;

@@ -288,6 +288,10 @@ START_TEST(times_that_cannot_be_are_marked_as_cassandra_marks_them)
     ck_assert_uint_eq(u.row.cells[0].seconds, INVALID);
     u = decode("20 07 00 02 00 00 7f 01 61"); /* expires at 10, after a life of 127 */
     ck_assert_uint_eq(u.row.cells[0].seconds, INVALID);
+    /* A life of 2^31 - 1 seconds: expired when it was written, as views of Cassandra mark it. */
+    u = decode("20 0b 00 02 00 00 f0 7f ff ff ff 01 61");
+    ck_assert_uint_eq(u.row.cells[0].ttl, INT32_MAX);
+    ck_assert_uint_eq(u.row.cells[0].seconds, 10);
     refuse("20 07 00 02 00 00 00 01 61"); /* a TTL of 0 */
     use(SSTABLE_OA, simple, (struct header_base){ .seconds = 10 });
     u = decode("20 0f 00 02 00 ff ff ff ff ff ff ff ff ec 05 01 61");

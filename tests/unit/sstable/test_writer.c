@@ -6,8 +6,6 @@
 #include "index_walk.h"
 #include "sample_sstable.h"
 
-#include <signal.h>
-
 /* ---- everything that was written, in memory ---- */
 
 struct written {
@@ -434,138 +432,12 @@ START_TEST(damaged_bytes_are_never_more_than_corrupt)
 }
 END_TEST
 
-/* ---- what must not be written ---- */
-
-struct fed { /* a writer in its first partition, of a table with one int clustering column */
-    struct arena arena;
-    struct table *table;
-    struct sstable_writer *writer;
-};
-
-static void fed_open(struct fed *f)
-{
-    const enum type_kind clustering[] = { TYPE_INT };
-    *f = (struct fed){ .table = sample_table(1, 1, clustering, 0) };
-    f->table->params = &table_params_default;
-    f->table->numbers_used = 16;
-    struct sstable_writer_options options = {
-        .version = SSTABLE_OA, .table = f->table, .base = header_base_none(), .keys = 1
-    };
-    f->writer = sstable_writer_new(&options);
-    sstable_writer_partition(f->writer, bytes_text("b"), 7, deletion_none());
-}
-
-static void fed_close(struct fed *f)
-{
-    sstable_writer_free(&f->writer);
-    table_unref(&f->table);
-    arena_deinit(&f->arena);
-}
-
-static void fed_row(struct fed *f, int32_t ck)
-{
-    uint8_t *value = arena_alloc(&f->arena, 4);
-    put_be32(value, (uint32_t)ck);
-    struct bytes values[] = { { value, 4 } };
-    struct buf key = buf_in(&f->arena), raw = buf_in(&f->arena);
-    comparable_key(f->table, values, &key);
-    clustering_put(&raw, values[0]);
-    struct row row = { .key = buf_bytes(&key),
-                       .clustering = buf_bytes(&raw),
-                       .liveness = { .timestamp = 1 },
-                       .deletion = deletion_none() };
-    sstable_writer_row(f->writer, &row);
-}
-
-static void fed_marker(struct fed *f, struct deletion before, struct deletion after)
-{
-    struct buf key = buf_in(&f->arena);
-    comparable_above(f->table, NULL, 0, &key);
-    struct marker marker = { .key = buf_bytes(&key), .before = before, .after = after };
-    sstable_writer_marker(f->writer, &marker);
-}
-
-START_TEST(rows_must_ascend)
-{
-    struct fed f;
-    fed_open(&f);
-    fed_row(&f, 2);
-    fed_row(&f, 1);
-}
-END_TEST
-
-START_TEST(partitions_must_ascend)
-{
-    struct fed f;
-    fed_open(&f);
-    fed_row(&f, 2);
-    sstable_writer_partition_end(f.writer);
-    sstable_writer_partition(f.writer, bytes_text("a"), 7, deletion_none());
-}
-END_TEST
-
-START_TEST(a_range_must_be_closed)
-{
-    struct fed f;
-    fed_open(&f);
-    fed_marker(&f, deletion_none(), (struct deletion){ 5, 5 });
-    sstable_writer_partition_end(f.writer);
-}
-END_TEST
-
-START_TEST(a_bound_closes_what_is_open)
-{
-    struct fed f;
-    fed_open(&f);
-    fed_marker(&f, (struct deletion){ 5, 5 }, deletion_none());
-}
-END_TEST
-
-START_TEST(a_partition_has_something)
-{
-    struct fed f;
-    fed_open(&f);
-    sstable_writer_partition_end(f.writer);
-}
-END_TEST
-
-START_TEST(nothing_written_is_no_file)
-{
-    struct written w;
-    struct fed f;
-    struct buf out[COMPONENT_COUNT] = { 0 };
-    fed_open(&f);
-    fed_row(&f, 1);
-    sstable_writer_partition_end(f.writer);
-    ck_assert_int_eq(sstable_writer_finish(f.writer, out), OK);
-    ck_assert_uint_gt(out[COMPONENT_STATISTICS].size, 0);
-    for (size_t i = 0; i < COMPONENT_COUNT; i++)
-        buf_deinit(&out[i]);
-    fed_close(&f);
-    struct table *table = sample_table(1, 0, NULL, 0);
-    table->params = &table_params_default;
-    table->numbers_used = 16;
-    struct sstable_writer_options options = { .version = SSTABLE_NB, .table = table };
-    struct sstable_writer *writer = sstable_writer_new(&options);
-    ck_assert_int_eq(sstable_writer_finish(writer, w.out), ERR_NOT_FOUND);
-    sstable_writer_free(&writer);
-    sstable_writer_free(&writer);
-    table_unref(&table);
-}
-END_TEST
-
 int main(void)
 {
     Suite *s = suite_create("writer");
     TCase *t = tcase_create("writer");
     tcase_add_loop_test(t, what_is_written_is_read_and_counted, 0, 20);
     tcase_add_loop_test(t, damaged_bytes_are_never_more_than_corrupt, 0, 25);
-    tcase_add_test(t, nothing_written_is_no_file);
-    tcase_add_test_raise_signal(t, rows_must_ascend, SIGABRT);
-    tcase_add_test_raise_signal(t, partitions_must_ascend, SIGABRT);
-    tcase_add_test_raise_signal(t, a_range_must_be_closed, SIGABRT);
-    tcase_add_test_raise_signal(t, a_bound_closes_what_is_open, SIGABRT);
-    tcase_add_test_raise_signal(t, a_partition_has_something, SIGABRT);
     suite_add_tcase(s, t);
     SRunner *r = srunner_create(s);
     srunner_run_all(r, CK_NORMAL);

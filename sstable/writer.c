@@ -9,6 +9,9 @@
  * that is open is closed in the same partition, and each bound closes what was opened.  3. `plain`
  * holds what of the stream is not packed yet: less than a chunk between two calls.
  *
+ * Rows may hold cells of columns that were dropped since: they are left out, and with them rows and
+ * partitions of which nothing is left.
+ *
  * Not here: files.  The owner writes data and index where it likes, whenever it likes, and the
  * other components when all is done.
  */
@@ -58,6 +61,8 @@ struct sstable_writer {
     struct buf last_key; /* comparable, of the last row or marker */
     struct buf last_raw;
     struct deletion open;
+    struct row row;   /* with the cells that are kept */
+    struct buf cells; /* struct cell: its own */
 };
 
 static bool is_compressed(const struct sstable_writer *w)
@@ -125,8 +130,8 @@ void sstable_writer_free(struct sstable_writer **writer)
     summary_builder_deinit(&w->summary);
     index_builder_deinit(&w->blocks);
     codec_deinit(&w->codec);
-    struct buf *bufs[] = { &w->plain, &w->data,     &w->index,   &w->chunks,
-                           &w->key,   &w->last_key, &w->last_raw };
+    struct buf *bufs[] = { &w->plain, &w->data,     &w->index,    &w->chunks,
+                           &w->key,   &w->last_key, &w->last_raw, &w->cells };
     for (size_t i = 0; i < array_count(bufs); i++)
         buf_deinit(bufs[i]);
     arena_deinit(&w->arena);
@@ -197,6 +202,30 @@ void sstable_writer_partition(struct sstable_writer *w, struct bytes key, int64_
     w->state = AT_STATIC;
 }
 
+static bool is_kept(const struct sstable_writer *w, const struct cell *cell)
+{
+    return cell->column < w->layout.table->numbers_used &&
+           w->layout.places[cell->column] != LAYOUT_NOWHERE;
+}
+
+/* The row without cells of columns that the table has no more; NULL when nothing is left. */
+static const struct row *row_of_today(struct sstable_writer *w, const struct row *row)
+{
+    size_t known = 0;
+    while (known < row->cells_count && is_kept(w, &row->cells[known]))
+        known++;
+    if (known == row->cells_count)
+        return row_has_anything(row) ? row : NULL;
+    buf_clear(&w->cells);
+    for (size_t i = 0; i < row->cells_count; i++)
+        if (is_kept(w, &row->cells[i]))
+            buf_put(&w->cells, &row->cells[i], sizeof row->cells[i]);
+    w->row = *row;
+    w->row.cells = (struct cell *)(void *)w->cells.data;
+    w->row.cells_count = w->cells.size / sizeof *w->row.cells;
+    return row_has_anything(&w->row) ? &w->row : NULL;
+}
+
 static void rows_begin(struct sstable_writer *w, const struct row *row)
 {
     ensure(w->state == AT_STATIC);
@@ -209,10 +238,11 @@ static void rows_begin(struct sstable_writer *w, const struct row *row)
 
 void sstable_writer_static(struct sstable_writer *w, const struct row *row)
 {
-    ensure(row_is_static(row) && w->layout.statics_count);
+    ensure(row_is_static(row));
+    row = row_of_today(w, row);
     rows_begin(w, row);
-    w->has_static = row_has_anything(row);
-    if (w->has_static)
+    w->has_static = row != NULL;
+    if (row)
         writer_stats_row(&w->stats, row);
 }
 
@@ -243,7 +273,10 @@ static void unfiltered_end(struct sstable_writer *w, uint64_t at, uint8_t kind, 
 
 void sstable_writer_row(struct sstable_writer *w, const struct row *row)
 {
-    ensure(!row_is_static(row) && row_has_anything(row));
+    ensure(!row_is_static(row));
+    row = row_of_today(w, row);
+    if (!row)
+        return;
     uint64_t at = unfiltered_begin(w, row->key);
     size_t begin = w->plain.size;
     size_t start = row_write(&w->layout, row, at - w->previous_at, &w->plain);
@@ -292,7 +325,11 @@ void sstable_writer_partition_end(struct sstable_writer *w)
     if (w->state == AT_STATIC)
         rows_begin(w, NULL);
     ensure(w->state == AT_ROWS && deletion_is_none(w->open));
-    ensure(w->has_unfiltered || w->has_static || !deletion_is_none(w->deletion));
+    w->state = BETWEEN_PARTITIONS;
+    if (!w->has_unfiltered && !w->has_static && deletion_is_none(w->deletion)) {
+        w->plain.size -= (size_t)position(w);
+        return;
+    }
     buf_put_u8(&w->plain, END_OF_PARTITION);
     uint64_t bytes = position(w);
     index_put(w, bytes);
@@ -301,7 +338,6 @@ void sstable_writer_partition_end(struct sstable_writer *w)
         writer_stats_high(&w->stats, w->last_kind, last, buf_bytes(&w->last_raw));
     writer_stats_partition_end(&w->stats, buf_bytes(&w->key), bytes);
     w->partitions++;
-    w->state = BETWEEN_PARTITIONS;
     plain_pack(w);
 }
 

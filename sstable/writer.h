@@ -40,11 +40,12 @@ void sstable_writer_partition(struct sstable_writer *, struct bytes key, int64_t
                               struct deletion);
 /* At most once, first, and only where the table has static columns; may be left out. */
 void sstable_writer_static(struct sstable_writer *, const struct row *);
-/* A row has anything (row_has_anything); nothing of it is kept. */
+/* Nothing of a row is kept.  Cells of columns that the table has no more are left out, and a row of
+ * which nothing is left is not written. */
 void sstable_writer_row(struct sstable_writer *, const struct row *);
 /* `before` is what is open there, `after` is open from then on; the last one closes. */
 void sstable_writer_marker(struct sstable_writer *, const struct marker *);
-/* A partition without anything (no deletion, no row, no marker) must not be begun. */
+/* A partition without anything (no deletion, no row, no marker) is taken back. */
 void sstable_writer_partition_end(struct sstable_writer *);
 
 /* What waits to be appended to Data.db and Index.db: the owner writes it and clears the buffer.

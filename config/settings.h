@@ -53,8 +53,9 @@
     SETTING(COUNT, admin_port, "9180", "0..65535", "The port for administration; 0: no TCP.")     \
     TITLE("Folders (relative ones count from the folder that rondod is started in)")              \
     SETTING(TEXTS, data_file_directories, "./rondo-data/data", "folders",                         \
-            "Where tables are kept once there are SSTables. Today: what the cluster has agreed "  \
-            "on, who this node is, the socket for administration. Only the first is used.")       \
+            "Where tables are kept, in <keyspace>/<table>-<id>, as SSTables; and what the "       \
+            "cluster has agreed on, who this node is, the socket for administration. Only the "   \
+            "first is used.")                                                                     \
     SETTING(TEXT, commitlog_directory, "./rondo-data/commitlog", "a folder",                      \
             "Where the commit log is kept; a disk of its own helps.")                             \
     SETTING(TEXT, hints_directory, "./rondo-data/hints", "a folder",                              \
@@ -68,25 +69,27 @@
     SETTING(NS, commitlog_sync_period, "10s", "1ms..1h",                                          \
             "How often the log is synced when commitlog_sync is periodic.")                       \
     SETTING(NS, commitlog_sync_group_window, "0ms", "0ms..10s",                                   \
-            "How long a sync waits for company when commitlog_sync is group. Not there yet: it "  \
-            "is taken for 0ms, that is, one sync follows another without a pause, and company "   \
-            "that came meanwhile is taken.")                                                      \
+            "How far apart syncs begin when commitlog_sync is group; 0ms: one follows another "   \
+            "without a pause, and takes what came meanwhile.")                                    \
+    SETTING(CHOICE, commitlog_compression, "none", "none|LZ4Compressor",                          \
+            "Whether records are packed in the log, where that makes them smaller.")              \
     SETTING(BYTES, commitlog_segment_size, "32MiB", "1MiB..1GiB",                                 \
             "The size of a commit log file. A mutation may be half of it.")                       \
     SETTING(BYTES, commitlog_total_space, "8GiB", "4MiB..1024GiB",                                \
-            "What all files of the commit log may take together. Beyond it writes are answered "  \
-            "Overloaded: SSTables, to which rows would be flushed so that old files can go, are " \
-            "not there yet.")                                                                     \
+            "What all files of the commit log may take together, each shard an even share. From " \
+            "three quarters of it on the tables that need the oldest files are flushed; beyond "  \
+            "it writes are answered Overloaded until files could go.")                            \
     TITLE("Memory and cores")                                                                     \
     SETTING(BYTES, memory_limit, "0MiB", "0MiB|64MiB..16384GiB",                                  \
             "What this node may use in all; 0MiB: the smaller of 80% of the cgroup's limit and "  \
             "half of the machine's memory.")                                                      \
     SETTING(BYTES, memtable_heap_space, "0MiB", "0MiB|1MiB..16384GiB",                            \
-            "For rows. Beyond it writes are answered Overloaded: SSTables, to which rows would "  \
-            "be flushed, are not there yet. 0MiB: an eighth of memory_limit.")                    \
+            "For rows that are not in SSTables yet, each shard an even share. From half of it "   \
+            "on the largest table is flushed, from three quarters on writes are slowed down, "    \
+            "beyond it they are answered Overloaded. 0MiB: an eighth of memory_limit.")           \
     SETTING(BYTES, file_cache_size, "0MiB", "0MiB|1MiB..16384GiB",                                \
-            "For blocks of files that are read often; 0MiB: an eighth of memory_limit. Set "      \
-            "aside and not used: SSTables are not there yet.")                                    \
+            "For blocks of files that are read often, unpacked; 0MiB: an eighth of "              \
+            "memory_limit.")                                                                      \
     SETTING(COUNT, shards, "0", "0..64",                                                          \
             "How many threads share the tokens of this node; 0: one per core.")                   \
     TITLE("Time-outs")                                                                            \
@@ -116,10 +119,17 @@
     TITLE("Tables")                                                                               \
     SETTING(COMPACTION, default_compaction, "", "class_name and parameters",                      \
             "For tables that are created without a compaction of their own; not set: "            \
-            "SizeTieredCompactionStrategy. Not there yet: SSTables and their compaction.")        \
+            "SizeTieredCompactionStrategy. Not there yet: compaction.")        \
     SETTING(CHOICE, storage_compatibility_mode, "CASSANDRA_4", "CASSANDRA_4|UPGRADING|NONE",      \
             "CASSANDRA_4 writes files that every Cassandra from 4.0 opens (nb); NONE writes "     \
-            "those of 5.0 (oa). UPGRADING is taken for CASSANDRA_4. Not there yet: SSTables.")    \
+            "those of 5.0 (oa). UPGRADING is taken for CASSANDRA_4. Both are read.")              \
+    SETTING(BYTES, column_index_size, "64KiB", "1KiB..128MiB",                                    \
+            "How many bytes of a wide partition stand behind one entry of its index.")            \
+    SETTING(CHOICE, auto_snapshot, "true", "true|false",                                          \
+            "Whether TRUNCATE and DROP take a snapshot of the table first.")                      \
+    SETTING(COUNT, tombstone_warn_threshold, "1000", "1..100000000",                              \
+            "A page that meets more dead rows and markers than this ends early, with a warning; " \
+            "reads never fail for them.")                                                         \
     TITLE("Log")                                                                                  \
     SETTING(TEXT, log_file, "-", "a file, or - for standard error", "Where events are logged.")   \
     SETTING(CHOICE, log_level, "info", "debug|info|warn|error", "The least that is logged.")      \

@@ -1,6 +1,7 @@
 /* life.h - how the shards of a node begin and end together.
  *
- *     shard 0     folders ─> lock ─> log ─> cluster ─> open all ─> serve all ─> ... ─> quiet all
+ *     shard 0     folders ─> lock ─> log ─> cluster ─> recover ─> open all ─> serve all ─> ...
+ *                                                                  ─> quiet all
  *                                                                  ─> close all ─> gone
  *     others      asked for one phase after the other, by mail
  *
@@ -9,6 +10,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 #include "node/mark.h"
+#include "node/settle.h"
 #include "node/shard.h"
 
 enum phase {
@@ -44,6 +46,8 @@ struct life {
     int away; /* mails that are not home */
     struct io_file *lock;
     struct mark mark;
+    struct settle settle;
+    struct store_recovered recovered;
     uint64_t free_bytes;
     struct io_req signal;
     struct arena arena;   /* paths */

@@ -21,6 +21,9 @@ static const char help[] =
     "\n"
     "    rondod                     a node of its own on loopback, data in ./rondo-data\n"
     "    rondod --config FILE       settings from FILE (rondo.yaml)\n"
+    "    rondod --config FILE --commitlog-upto-hole | --commitlog-skip-hole\n"
+    "                               start though a commit log is damaged before its end: with\n"
+    "                               what stands before that place, or with what is behind it too\n"
     "    rondod --print-config      every setting with its meaning, as a file to begin from\n"
     "    rondod --version           the version\n"
     "    rondod --help              this text\n"
@@ -80,9 +83,11 @@ static enum err load_config(struct config *config, struct arena *arena, const ch
     return err;
 }
 
-static enum err run_config(struct config *config, struct report *failed)
+static enum err run_config(struct config *config, enum journal_holes holes, struct report *failed)
 {
     struct node_process process = { .config = config, .said = say, .pid = machine_pid() };
+    process.holes = holes;
+    process.folder = machine_folder();
     if (config->shards == 0)
         config->shards = (int)u64_min((uint64_t)machine_cores(), NODE_SHARDS_MAX);
     if (config->shards > NODE_SHARDS_MAX)
@@ -96,14 +101,14 @@ static enum err run_config(struct config *config, struct report *failed)
     return failed->err;
 }
 
-static int run(const char *path)
+static int run(const char *path, enum journal_holes holes)
 {
     static struct config config;
     struct arena arena = { 0 };
     struct report failed = { 0 };
     enum err err = load_config(&config, &arena, path, &failed);
     if (err == OK)
-        err = run_config(&config, &failed);
+        err = run_config(&config, holes, &failed);
     int code = err == OK ? 0 : complain(&failed);
     arena_deinit(&arena);
     return code;
@@ -121,9 +126,15 @@ static int print_config(void)
 int main(int argc, char **argv)
 {
     if (argc == 1)
-        return run(NULL);
+        return run(NULL, JOURNAL_STRICT);
     if (argc == 3 && strcmp(argv[1], "--config") == 0)
-        return run(argv[2]);
+        return run(argv[2], JOURNAL_STRICT);
+    if (argc == 4 && strcmp(argv[1], "--config") == 0) {
+        if (strcmp(argv[3], "--commitlog-upto-hole") == 0)
+            return run(argv[2], JOURNAL_UPTO_HOLE);
+        if (strcmp(argv[3], "--commitlog-skip-hole") == 0)
+            return run(argv[2], JOURNAL_SKIP_HOLE);
+    }
     if (argc == 2 && strcmp(argv[1], "--version") == 0) {
         printf("rondod %s\n", RONDO_VERSION);
         return 0;

@@ -10,11 +10,13 @@
  *     statement.c  what has to wait: reads, writes, batches, schema changes, as an op
  *     prepare.c    PREPARE on every shard          prepared.c   the plans of this shard
  *     batch.c      BATCH                           change.c     a schema change, through shard 0
- *     truncate.c   TRUNCATE on every node          events.c     what registered clients are told
+ *     truncate.c   TRUNCATE on every node          erase.c      ... on this one; DROP
+ *     settle.c     old commit logs given up        events.c     what registered clients are told
  *     replica.c    writes to own shards            gather.c     reads of own shards
  *     serve.c      requests of other nodes
  *     system*.c    the tables that the node makes up: system, system_schema, system_views
- *     admin.c      HTTP: status, health, metrics
+ *     admin.c      HTTP: status, health, metrics, operations
+ *     operation*.c what takes its time: flush, ...   errand.c   the same on every shard
  *     mark.c       the clock's mark on disk, which timestamps stay behind
  *     post.c       mail between shards           plan.c       memory_limit divided
  *     counts.c     what is counted, one list
@@ -26,6 +28,7 @@
 #include "base/base.h"
 #include "config/config.h"
 #include "io/io.h"
+#include "io/journal.h"
 
 #define RONDO_RELEASE "5.0.2" /* what drivers are told: the Cassandra whose surface this is */
 
@@ -37,7 +40,9 @@ enum { NODE_SHARDS_MAX = 64 };
 struct node_process {
     const struct config *config; /* checked; computed settings are filled in (node_config_fill) */
     uint64_t memory_bytes;       /* of the machine or the cgroup */
+    enum journal_holes holes;    /* what to do where a commit log is damaged */
     int pid;                     /* of the process; 0: it has none of its own */
+    const char *folder;          /* that it was started in, for telling paths; NULL: none */
     struct io_addr listen, broadcast, rpc, broadcast_rpc, admin;
     struct report failed;           /* err OK: it was asked to stop and stopped */
     void (*said)(const char *line); /* progress for the console; may be NULL */

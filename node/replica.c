@@ -10,6 +10,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "node/replica.h"
 
+#include "node/erase.h"
 #include "node/gather.h"
 
 enum { APPLY, APPLIED };
@@ -24,12 +25,6 @@ struct hop {
     struct io_req wait;
     struct bytes mutation;
     struct uuid table;
-    enum err err;
-    struct sum *sum; /* of a truncation over all shards */
-};
-struct sum { /* a leaf that ends when all its hops have */
-    struct io_req *done;
-    size_t left;
     enum err err;
 };
 
@@ -53,7 +48,7 @@ static struct op_next hop_apply(struct op *op)
     if (h->kind == HOP_APPLY)
         store_apply(h->there->store, &h->wait, op, h->mutation);
     else
-        store_truncate(h->there->store, &h->wait, op, &h->table);
+        erase_start(h->there, &h->wait, op, &h->table);
     return op_wait(APPLIED);
 }
 
@@ -84,17 +79,7 @@ static void hop_home(struct io *io, struct io_mail *mail)
 {
     struct shard *s = shard_of(io);
     struct hop *h = owner_of(mail, struct hop, mail);
-    struct sum *sum = h->sum;
-    if (!sum) {
-        io_req_end(h->done, h->err);
-    } else {
-        ensure(sum->left > 0);
-        sum->err = sum->err == OK ? h->err : sum->err;
-        if (--sum->left == 0) {
-            io_req_end(sum->done, sum->err);
-            slab_release(&s->slab, sum, sizeof *sum);
-        }
-    }
+    io_req_end(h->done, h->err);
     slab_release(&s->slab, h, sizeof *h);
 }
 
@@ -117,20 +102,16 @@ static void replica_apply(void *context, struct io_req *req, struct op *op, int6
     shard_post(s, owner, &h->mail);
 }
 
+/* Shard 0 leads. */
 void replica_truncate(struct shard *s, struct io_req *req, struct op *op, const struct uuid *table)
 {
-    struct sum *sum = shard_piece(s, sizeof *sum);
-    sum->done = req;
-    sum->left = (size_t)io_shards(s->io);
+    struct hop *h = shard_piece(s, sizeof *h);
+    h->kind = HOP_TRUNCATE;
+    h->table = *table;
+    h->done = req;
+    h->mail = (struct io_mail){ .there = hop_there, .home = hop_home };
     io_req_begin(req, op);
-    for (int i = 0; i < io_shards(s->io); i++) {
-        struct hop *h = shard_piece(s, sizeof *h);
-        h->kind = HOP_TRUNCATE;
-        h->table = *table;
-        h->sum = sum;
-        h->mail = (struct io_mail){ .there = hop_there, .home = hop_home };
-        shard_post(s, i, &h->mail);
-    }
+    shard_post(s, 0, &h->mail);
 }
 
 static void replica_read(void *context, struct io_req *req, struct op *op, const struct read *read,

@@ -1,24 +1,33 @@
 /* schema.c - what a metadata entry does to a shard, and a node's coming and going.
  *
- * An entry is applied to this shard's catalog; what it made obsolete goes (memtables of dropped
- * tables, plans of tables that are gone or altered); registered clients are told.  Entries come in
- * order, on every shard.
+ * An entry is applied to this shard's catalog; what it made obsolete goes (rows and files of
+ * dropped tables, plans of tables that are gone or altered); registered clients are told.  Entries
+ * come in order, on every shard.
  */
 // SPDX-License-Identifier: Apache-2.0
 #include "base/buf.h"
+#include "node/erase.h"
 #include "node/life.h"
 #include "node/session.h"
 
-/* The ids of the tables that a drop takes away, before it does; in the arena, as raw uuids. */
-static void schema_list_dropped(struct shard *s, const struct schema_change *c, struct buf *ids)
+static void schema_note(struct table *t, struct buf *tables)
+{
+    table_ref(t);
+    buf_put(tables, &t, sizeof t);
+}
+
+/* The tables that a drop takes away, before it does: pointers, a reference each. */
+static void schema_list_dropped(struct shard *s, const struct schema_change *c, struct buf *tables)
 {
     if (c->kind == CHANGE_DROP_TABLE) {
-        buf_put(ids, c->table->id.b, sizeof c->table->id.b);
+        struct table *t = catalog_table_by_id(&s->catalog, &c->table->id);
+        if (t)
+            schema_note(t, tables);
     } else if (c->kind == CHANGE_DROP_KEYSPACE) {
         struct keyspace *k = catalog_keyspace(&s->catalog, c->keyspace->name);
         struct table *t = NULL;
         for (size_t at = 0; k && (t = map_next(&k->tables, &at));)
-            buf_put(ids, t->id.b, sizeof t->id.b);
+            schema_note(t, tables);
     }
 }
 
@@ -47,13 +56,16 @@ static void schema_tell(struct shard *s, const struct schema_change *c)
     events_schema(s, &event);
 }
 
-static void schema_forget(struct shard *s, struct bytes ids)
+/* Lets go of those tables that have gone from the catalog, and of the references. */
+static void schema_forget(struct shard *s, struct bytes tables)
 {
-    struct uuid id;
-    for (size_t at = 0; s->store && at < ids.size; at += sizeof id.b) {
-        memcpy(id.b, ids.data + at, sizeof id.b);
-        if (!catalog_table_by_id(&s->catalog, &id))
-            store_drop(s->store, &id);
+    for (size_t at = 0; at < tables.size; at += sizeof(struct table *)) {
+        struct table *t;
+        memcpy(&t, tables.data + at, sizeof t);
+        if (s->has_begun && !catalog_table_by_id(&s->catalog, &t->id))
+            erase_dropped(s, &t);
+        else
+            table_unref(&t);
     }
 }
 
@@ -62,16 +74,16 @@ void schema_applied(void *context, uint64_t epoch, struct bytes bytes)
     struct shard *s = context;
     struct schema_change change;
     struct arena arena = { 0 };
-    struct buf ids = buf_in(&arena);
+    struct buf dropped = buf_in(&arena);
     if (bytes.size == 0) { /* an entry that is not about the schema */
         catalog_advance(&s->catalog, epoch);
         return;
     }
     if (change_decode(bytes, &arena, &change) == OK)
-        schema_list_dropped(s, &change, &ids);
+        schema_list_dropped(s, &change, &dropped);
     enum err err = catalog_apply(&s->catalog, epoch, bytes);
+    schema_forget(s, buf_bytes(&dropped));
     if (err == OK) {
-        schema_forget(s, buf_bytes(&ids));
         prepared_schema_changed(&s->prepared, &s->catalog);
         schema_tell(s, &change);
     } else {

@@ -40,10 +40,13 @@ struct shard {
     struct list sessions;      /* struct session.link */
     struct list parked;        /* requests of other nodes that came before the store was open */
     struct list idle_requests; /* struct request, for reuse */
+    bool has_begun;            /* its store opens, or has opened */
     bool is_serving, is_stopping;
     struct outbox outbox;
     unsigned served_count;  /* requests of other nodes under way here */
     unsigned notes_away;    /* mails of accept.c that are not home */
+    unsigned drops_count;   /* dropped tables whose rows and files are still going (erase.c) */
+    struct list drops;      /* shard 0: struct drop_count */
     int clients_count;      /* shard 0: sockets handed out to any shard and not closed yet */
     uint64_t large_bytes;   /* reserved by frames above 1 MiB that are being read */
     uint64_t request_bytes; /* held by requests of clients under way */

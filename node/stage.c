@@ -9,6 +9,7 @@
  */
 // SPDX-License-Identifier: Apache-2.0
 #include "base/mem.h"
+#include "node/erase.h"
 #include "node/life.h"
 #include "node/replica.h"
 #include "node/session.h"
@@ -81,22 +82,37 @@ static bool stage_owns(void *context, int64_t token)
 
 static void stage_open_store(struct life *l)
 {
+    static const enum sstable_version versions[] = { [CONFIG_CASSANDRA_4] = SSTABLE_NB,
+                                                     [CONFIG_UPGRADING] = SSTABLE_NB,
+                                                     [CONFIG_NONE] = SSTABLE_OA };
     static const enum journal_mode modes[] = { [CONFIG_SYNC_GROUP] = JOURNAL_GROUP,
                                                [CONFIG_SYNC_BATCH] = JOURNAL_BATCH,
                                                [CONFIG_SYNC_PERIODIC] = JOURNAL_PERIODIC };
     struct shard *s = l->shard;
     const struct config *c = s->config;
+    const struct ring *ring = cluster_ring(s->cluster);
     struct store_options options = {
         .commitlog_folder = c->commitlog_directory,
+        .data_folder = c->data_file_directories.items[0],
         .commitlog_mode = modes[c->commitlog_sync],
         .commitlog_period_ns = c->commitlog_sync_period_ns,
+        .commitlog_window_ns = c->commitlog_sync_group_window_ns,
+        .commitlog_is_compressed = c->commitlog_compression == CONFIG_LOG_LZ4,
         .segment_bytes = c->commitlog_segment_size_bytes,
         .commitlog_bytes_max = c->commitlog_total_space_bytes / (uint64_t)io_shards(s->io),
         .memtable_bytes = s->plan.memtables_bytes,
+        .cache_bytes = s->plan.chunk_cache_bytes,
+        .version = versions[c->storage_compatibility_mode],
+        .column_index_bytes = (uint32_t)c->column_index_size_bytes,
+        .tombstone_warn = (uint32_t)c->tombstone_warn_threshold,
+        .host = ring->nodes[cluster_self(s->cluster) - 1].host_id,
         .catalog = &s->catalog,
         .owns = stage_owns,
         .context = s,
+        .shard_of = ring_shard,
+        .holes = s->process->holes,
     };
+    s->has_begun = true;
     store_open(s->io, &l->wait, &l->stage, &options, &s->store, &l->failed);
 }
 
@@ -148,6 +164,7 @@ static void stage_begin_quiet(struct shard *s)
 {
     s->is_stopping = true;
     s->is_serving = false;
+    erase_hush(s);
     list_each(l, &s->sessions) op_stop(&owner_of(l, struct session, link)->op, ERR_STOPPED);
     list_each(l, &s->parked)
     {
@@ -163,7 +180,7 @@ static struct op_next stage_quiet(struct op *op)
     struct life *l = stage_life(op);
     struct shard *s = l->shard;
     bool is_quiet = list_empty(&s->sessions) && s->served_count == 0 && s->notes_away == 0 &&
-                    !op_running(&s->outbox.op) &&
+                    s->drops_count == 0 && !op_running(&s->outbox.op) &&
                     (!s->coordinator || coordinator_idle(s->coordinator));
     if (is_quiet && !l->nap.busy)
         return op_end(op, OK);
@@ -192,6 +209,7 @@ static struct op_next stage_close(struct op *op)
     if (l->close_cluster.busy || l->close_store.busy)
         return op_wait(CLOSE);
     statement_free_idle(s);
+    erase_forget(s);
     prepared_deinit(&s->prepared);
     arena_deinit(&s->scratch);
     slab_deinit(&s->slab);

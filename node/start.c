@@ -1,9 +1,9 @@
 /* start.c - the life of a node: shard 0 leads, the others follow.
  *
- *     shard 0:  resolve ─> folders ─> lock ─> space ─> log ─> cluster ─> open ─> serve ─> run ─┐
- *                   │          │         │       │       │        │        │       │          │
- *                   └──────────┴─────────┴───────┴───────┴────────┴────────┴───────┤  asked to stop
- *                                 something failed: process->failed says what      ▼          │
+ *     shard 0:  resolve ─> folders ─> lock ─> space ─> log ─> cluster ─> recover ─┐
+ *                   │          │         │       │       │        │          │      ├─> open ─┐
+ *                   └──────────┴─────────┴───────┴───────┴────────┴──────────┤      serve, run│
+ *                                 something failed: process->failed says what▼  asked to stop │
  *               ended <─ farewell <────────────── close <────────────────────── quiet <───────┘
  *     others:   wait ─> work ─> wait ...      one phase after the other; ended after close
  *
@@ -24,6 +24,7 @@ enum {
     SPACE,
     LOG,
     CLUSTER,
+    RECOVER,
     OPEN,
     SERVE,
     RUN,
@@ -42,6 +43,7 @@ static struct op_next lead_lock(struct op *);
 static struct op_next lead_space(struct op *);
 static struct op_next lead_log(struct op *);
 static struct op_next lead_cluster(struct op *);
+static struct op_next lead_recover(struct op *);
 static struct op_next lead_open(struct op *);
 static struct op_next lead_serve(struct op *);
 static struct op_next lead_run(struct op *);
@@ -59,7 +61,8 @@ static const struct op_state lead_states[] = {
     [LOCK] = { "lock", lead_lock, TO(LOCK) | TO(SPACE) | TO(HUSH) },
     [SPACE] = { "space", lead_space, TO(SPACE) | TO(LOG) | TO(HUSH) },
     [LOG] = { "log", lead_log, TO(LOG) | TO(CLUSTER) | TO(HUSH) },
-    [CLUSTER] = { "cluster", lead_cluster, TO(CLUSTER) | TO(OPEN) | TO(HUSH) },
+    [CLUSTER] = { "cluster", lead_cluster, TO(CLUSTER) | TO(RECOVER) | TO(HUSH) },
+    [RECOVER] = { "recover", lead_recover, TO(RECOVER) | TO(OPEN) | TO(HUSH) },
     [OPEN] = { "open", lead_open, TO(OPEN) | TO(SERVE) | TO(HUSH) },
     [SERVE] = { "serve", lead_serve, TO(SERVE) | TO(RUN) | TO(HUSH) },
     [RUN] = { "run", lead_run, TO(RUN) | TO(HUSH) },
@@ -90,6 +93,7 @@ void node_start(struct io *io, void *arg)
     if (memory_plan_make(process->config, process->memory_bytes, &plan, &report) == OK)
         s->plan = memory_plan_share(&plan, io_shards(io));
     list_init(&s->sessions);
+    list_init(&s->drops);
     list_init(&s->parked);
     list_init(&s->idle_requests);
     arena_init(&s->scratch, REQUEST_ARENA_BYTES);
@@ -423,6 +427,26 @@ static struct op_next lead_cluster(struct op *op)
             l->shard->process->failed = l->failed;
         return lead_fail(l, l->wait.err, "cannot open the cluster's metadata", "see the log");
     }
+    store_recover(l->shard->io, &l->wait, op, l->shard->config->data_file_directories.items[0],
+                  &l->shard->catalog, &l->recovered, &l->failed);
+    return op_wait(RECOVER);
+}
+
+static struct op_next lead_recover(struct op *op)
+{
+    struct life *l = life_of(op);
+    const struct store_recovered *found = &l->recovered;
+    if (l->wait.busy)
+        return op_wait(RECOVER);
+    if (l->wait.err != OK) {
+        l->shard->process->failed = l->failed;
+        return lead_fail(l, l->wait.err, "cannot look through the data folder", "see the log");
+    }
+    if (found->swaps_finished + found->swaps_void + found->temporaries > 0)
+        log_note(l->shard->io, LOG_INFO, "files_recovered",
+                 "swaps_finished=%llu swaps_void=%llu temporary_files_removed=%llu",
+                 (unsigned long long)found->swaps_finished, (unsigned long long)found->swaps_void,
+                 (unsigned long long)found->temporaries);
     lead_all(l, PHASE_OPEN);
     return op_wait(OPEN);
 }
@@ -452,6 +476,7 @@ static struct op_next lead_serve(struct op *op)
     snprintf(line, sizeof line, "serving clients at %s", address);
     lead_say(l, line);
     cluster_serve(s->cluster);
+    settle_start(&l->settle, s, op);
     log_note(s->io, LOG_INFO, "serving", "address=%s node=%u", address, cluster_self(s->cluster));
     return op_goto(RUN);
 }
@@ -472,7 +497,9 @@ static struct op_next lead_hush(struct op *op)
     accept_stop(l->shard);
     admin_stop(l->shard);
     mark_stop(&l->mark);
-    if (!accept_idle(l->shard) || !admin_idle(l->shard) || !mark_is_idle(&l->mark)) {
+    settle_stop(&l->settle);
+    if (!accept_idle(l->shard) || !admin_idle(l->shard) || !mark_is_idle(&l->mark) ||
+        op_running(&l->settle.op)) {
         if (!l->nap.busy)
             io_sleep(l->shard->io, &l->nap, op, hush_nap_ns);
         return op_wait(HUSH);

@@ -16,6 +16,12 @@
 
 int machine_pid(void) { return (int)getpid(); }
 
+const char *machine_folder(void)
+{
+    static char folder[1024];
+    return getcwd(folder, sizeof folder);
+}
+
 int machine_cores(void)
 {
     cpu_set_t set;

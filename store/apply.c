@@ -1,11 +1,17 @@
 /* apply.c - one mutation: admitted, logged, durable, visible, acknowledged.
  *
- *     admit ──> merge ──> ended
- *       └── refused: ended, nothing was written
+ *     arrive ──> admit ──> merge ──> ended
+ *       │  ^       └── refused: ended, nothing was written
+ *       └──┘ slowed
  *
  * Admission reserves memory before the log is touched, so what is in the log always finds room:
  *
  *     memory of the memtables + reserved + needed <= memtable_bytes
+ *
+ * Before that is so, flushes make room (keeper.c).  When they cannot keep up, from three quarters
+ * of the budget on, every write waits a little before it is admitted: by the square of what is
+ * used of the last quarter, up to 20 ms.  So those who write faster than the disk are slowed to
+ * its pace, and refused only where that does not help.
  *
  * Everything that can be wrong with the bytes is found before the log too, so a replay meets only
  * mutations that decode.
@@ -13,12 +19,17 @@
  * The ops are pooled with their arenas: a warm apply takes nothing from the heap.
  *
  * A table may be dropped while its mutation waits for the log: the answer is "no such table".
+ *
+ * Merges come in the order of the log (the journal completes its appends in their order, and ops
+ * run in the order of their wakes; store_logged makes sure).  So what a memtable holds of the log
+ * is everything from one place to another.
  */
 // SPDX-License-Identifier: Apache-2.0
 #include "base/mem.h"
 #include "store/inside.h"
 
-enum { ADMIT, MERGE };
+enum { ARRIVE, ADMIT, MERGE };
+enum { SLOW_NS_MAX = 20 * 1000 * 1000 };
 enum { ARENA_BYTES = 2048, APPLY_PRICE_NS = 1000, PRICE_BYTES_PER_NS = 8 };
 
 struct apply {
@@ -33,11 +44,13 @@ struct apply {
     uint64_t number, need_bytes;
 };
 
+static struct op_next apply_arrive(struct op *);
 static struct op_next apply_admit(struct op *);
 static struct op_next apply_merge(struct op *);
 static void apply_release(struct op *);
 
 static const struct op_state states[] = {
+    [ARRIVE] = { "arrive", apply_arrive, TO(ADMIT) },
     [ADMIT] = { "admit", apply_admit, TO(MERGE) },
     [MERGE] = { "merge", apply_merge, 0 },
 };
@@ -110,10 +123,33 @@ static struct op_next apply_end(struct apply *a, enum err e)
     return op_end(&a->op, e);
 }
 
+/* How long a write waits before it is admitted: nothing below three quarters of the budget. */
+static uint64_t slow_ns(const struct store *s)
+{
+    uint64_t used = s->memory_bytes + s->reserved_bytes, quarter = s->options.memtable_bytes / 4;
+    if (used <= 3 * quarter || quarter == 0)
+        return 0;
+    double part = (double)u64_min(used - 3 * quarter, quarter) / (double)quarter;
+    return (uint64_t)(part * part * SLOW_NS_MAX);
+}
+
+static struct op_next apply_arrive(struct op *op)
+{
+    struct apply *a = apply_of(op);
+    uint64_t ns = slow_ns(a->store);
+    if (ns == 0)
+        return op_goto(ADMIT);
+    a->store->counts.slowed++;
+    io_sleep(a->store->io, &a->log, op, ns);
+    return op_wait(ADMIT);
+}
+
 static struct op_next apply_admit(struct op *op)
 {
     struct apply *a = apply_of(op);
     struct store *s = a->store;
+    if (a->log.busy)
+        return op_wait(ADMIT);
     io_charge(s->io, APPLY_PRICE_NS + a->bytes.size / PRICE_BYTES_PER_NS);
     enum err e = apply_decode(a);
     e = e ? e : store_log_state(s);
@@ -132,11 +168,17 @@ static struct op_next apply_merge(struct op *op)
         return op_wait(MERGE);
     if (a->log.err)
         return apply_end(a, store_log_error(a->log.err));
-    store_logged(s, a->number);
-    struct memtable *m = store_memtable_for(s, &a->mutation.table);
-    if (!m)
+    struct journal_position at = journal_place(&a->log);
+    store_logged(s, a->number, at);
+    struct table_data *d = store_data_for(s, &a->mutation.table);
+    if (!d)
         return apply_end(a, ERR_NOT_FOUND);
-    store_merge(s, m, &a->mutation);
+    memtable_shared_note(d->view->active, (uint64_t)io_self(s->io), at, !d->is_broken_off);
+    d->is_broken_off = false;
+    store_merge(s, d, &a->mutation);
+    s->keeper.is_early |= io_rare(s->io, "early flush");
+    if (keeper_is_due(s) || s->keeper.is_early)
+        keeper_wake(s);
     return apply_end(a, OK);
 }
 

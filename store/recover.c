@@ -1,4 +1,5 @@
-/* recover.c - see recover.h: every table's folder once, before any shard opens its store.
+/* recover.c - what a crash left in the folders of tables is finished or taken away, once for a node
+ * and before any shard opens its store.
  *
  *     keyspaces ──> keyspace ──> tables ──> folder ──> names ──> record ──> finish ─┐
  *         ^            ^                      ^          │  ^───────────────────────┘
@@ -14,11 +15,11 @@
  * empty: then it is what a drop could not remove any more.
  */
 // SPDX-License-Identifier: Apache-2.0
-#include "store/recover.h"
-
 #include "base/mem.h"
 #include "io/log.h"
+#include "store/folder.h"
 #include "store/seal.h"
+#include "store/store.h"
 #include "store/swap.h"
 
 enum {
@@ -35,7 +36,6 @@ enum {
     SWEPT,
     LEAVE
 };
-enum { ID_DIGITS = 32 };
 
 struct recovery {
     struct op op;
@@ -59,36 +59,6 @@ struct recovery {
 static struct recovery *recovery_of(struct op *op) { return owner_of(op, struct recovery, op); }
 
 /* ---- names ---- */
-
-static int digit_of(char c)
-{
-    if (c >= '0' && c <= '9')
-        return c - '0';
-    return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
-}
-
-bool folder_name_parse(const char *name, struct uuid *table)
-{
-    size_t n = strlen(name);
-    if (n < ID_DIGITS + 2 || name[n - ID_DIGITS - 1] != '-')
-        return false;
-    const char *id = name + n - ID_DIGITS;
-    for (size_t i = 0; i < sizeof table->b; i++) {
-        int high = digit_of(id[2 * i]), low = digit_of(id[2 * i + 1]);
-        if (high < 0 || low < 0)
-            return false;
-        table->b[i] = (uint8_t)(high * 16 + low);
-    }
-    return true;
-}
-
-char *folder_path(struct arena *arena, const char *data_folder, const struct table *t)
-{
-    char id[ID_DIGITS + 1];
-    for (size_t i = 0; i < sizeof t->id.b; i++)
-        snprintf(id + 2 * i, 3, "%02x", t->id.b[i]);
-    return arena_printf(arena, "%s/%s/%s-%s", data_folder, t->keyspace, t->name, id);
-}
 
 static bool is_temporary(const char *name)
 {

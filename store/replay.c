@@ -1,40 +1,36 @@
-/* replay.c - opens a store: reads back every folder of the commit log, then begins a new segment.
+/* replay.c - opens a store: the files of all tables, then every folder of the commit log, then a
+ * new segment of our own.
  *
- *     list ──> marks ──> (next folder: marks) ──> replay ──> (next folder: replay)
- *                                                   └──> log ──> ready ──> ended
+ *     begin ──> files ──> list ──> replay ──> (next folder) ──> log ──> ready ──> ended
+ *       wherever it fails: ──> leave ──> ended
  *
  * The node may have had another shard count in an earlier life, so each shard reads the folders of
- * all shards, whoever they were, and applies the tokens that it owns now.
+ * all shards, whoever they were, and applies the tokens that it owns now.  A record is passed over
+ * when a floor covers it (TRUNCATE), or when a file of its table says that it holds what stood
+ * there: a file speaks for the tokens of its writer, which may have been one shard of so many.
  *
- * The folders are read twice.  A truncate mark may cover records of a folder that is read before
- * the mark's own, and what has been merged cannot be taken out again; so the first pass only
- * collects marks, and the second merges what no mark covers.  Per table and folder only the
- * furthest covered position is kept.
+ * Memtables that fill up meanwhile are flushed as ever (keeper.c), in longer slices; what could not
+ * be flushed in time is kept in memory, past the budget if need be: what was acknowledged is
+ * served.
  *
  * Another shard may have opened and may be writing already while its folder is read here.  Then a
  * block that was read too early looks like a hole to the marks behind it.  What was written in this
  * life is never ours, so nothing is lost; and a folder of another shard is only damaged if reading
- * it again finds the same bad place.  Merging twice is merging once.
+ * it again finds the same bad place.  What was taken the first time is passed over then.
  *
- * The budget is not asked here: what was acknowledged is served.  If it exceeds the budget, writes
- * are refused afterwards.
+ * A hole stops the start, unless the options say otherwise: to go on up to it, or behind it; then
+ * what was read is flushed and the log given up, so that the next start does not meet it again.
  *
  * A mutation of a table that the catalog does not know belongs to a dropped one: it is counted and
  * left out.
  */
 // SPDX-License-Identifier: Apache-2.0
 #include "base/mem.h"
+#include "io/log.h"
 #include "store/inside.h"
 
-enum { BEGIN, LIST, MARKS, REPLAY, LOG, READY };
-
-/* Records of the table in the folder are gone up to this position, inclusive. */
-struct cover {
-    struct uuid table; /* table and folder are the key */
-    uint64_t folder;
-    struct journal_position upto;
-};
-enum { COVER_KEY_BYTES = offsetof(struct cover, upto) };
+enum { BEGIN, FILES, LIST, REPLAY, LOG, READY, LEAVE };
+static const uint64_t progress_ns = 5000000000;
 
 struct opening {
     struct op op;
@@ -42,7 +38,7 @@ struct opening {
     struct store **out;
     struct io_req *done;
     struct report *failed;
-    struct io_req req;
+    struct io_req req, tick;
     struct arena arena;   /* lives as long as the opening */
     struct arena decoded; /* of one record */
     struct io_names names;
@@ -50,28 +46,32 @@ struct opening {
     size_t folders_count, at; /* at: the folder being read */
     bool is_reading;
     struct journal_replay seen;
+    uint64_t began_ns;               /* of this folder */
     struct journal_position doubted; /* the bad place of the former reading of this folder */
-    struct store_counts counts;      /* before this reading of it */
+    struct journal_position taken;   /* records of this folder up to here have been looked at */
+    bool is_again;                   /* it is read for another time */
     struct journal_position wrong;   /* of a record that cannot be understood */
     bool is_wrong;
-    struct map covers;
+    enum err err; /* why it fails */
 };
 
 static struct op_next opening_begin(struct op *);
+static struct op_next opening_files(struct op *);
 static struct op_next opening_list(struct op *);
-static struct op_next opening_marks(struct op *);
 static struct op_next opening_replay(struct op *);
 static struct op_next opening_log(struct op *);
 static struct op_next opening_ready(struct op *);
+static struct op_next opening_leave(struct op *);
 static void opening_release(struct op *);
 
 static const struct op_state states[] = {
-    [BEGIN] = { "begin", opening_begin, TO(LIST) },
-    [LIST] = { "list", opening_list, TO(MARKS) | TO(LOG) },
-    [MARKS] = { "marks", opening_marks, TO(REPLAY) },
-    [REPLAY] = { "replay", opening_replay, TO(LOG) },
+    [BEGIN] = { "begin", opening_begin, TO(FILES) },
+    [FILES] = { "files", opening_files, TO(LIST) | TO(LEAVE) },
+    [LIST] = { "list", opening_list, TO(REPLAY) | TO(LOG) | TO(LEAVE) },
+    [REPLAY] = { "replay", opening_replay, TO(LOG) | TO(LEAVE) },
     [LOG] = { "log", opening_log, TO(READY) },
-    [READY] = { "ready", opening_ready, 0 },
+    [READY] = { "ready", opening_ready, TO(LEAVE) },
+    [LEAVE] = { "leave", opening_leave, 0 },
 };
 
 static struct opening *opening_of(struct op *op) { return owner_of(op, struct opening, op); }
@@ -81,67 +81,49 @@ void opening_start(struct store *s, struct io_req *req, struct op *op, struct st
 {
     struct opening *o = mem_zalloc(sizeof *o);
     o->store = s, o->out = out, o->done = req, o->failed = failed;
+    s->is_opening = true;
+    s->opening = &o->op;
     io_req_begin(req, op);
     op_start(&o->op, io_ops(s->io), NULL, states, opening_release);
 }
 
 /* ---- what a record says ---- */
 
-static int log_order(struct journal_position a, struct journal_position b)
+/* How far the folder has been filled, for floors. */
+static void folder_note(struct opening *o, struct journal_position at)
 {
-    if (a.segment != b.segment)
-        return a.segment < b.segment ? -1 : 1;
-    return (a.offset > b.offset) - (a.offset < b.offset);
-}
-
-static void cover_add(struct opening *o, const struct cover *cover)
-{
-    struct cover *known = map_get(&o->covers, bytes_of(cover, COVER_KEY_BYTES));
-    if (!known) {
-        known = arena_new(&o->arena, struct cover);
-        *known = *cover;
-        map_put(&o->covers, bytes_of(known, COVER_KEY_BYTES), known);
-    } else if (log_order(known->upto, cover->upto) < 0) {
-        known->upto = cover->upto;
-    }
-}
-
-static bool is_covered(const struct opening *o, const struct uuid *table,
-                       struct journal_position at)
-{
-    if (o->covers.count == 0)
-        return false;
-    struct cover key = { .table = *table, .folder = o->folders[o->at] };
-    const struct cover *cover = map_get(&o->covers, bytes_of(&key, COVER_KEY_BYTES));
-    return cover && log_order(at, cover->upto) <= 0;
-}
-
-static enum err mark_decode(struct opening *o, struct cursor *c, struct journal_position at)
-{
-    struct cover cover = { .folder = o->folders[o->at], .upto = at };
-    struct bytes table = cursor_bytes(c, sizeof cover.table.b);
-    size_t count = cursor_count(c, 3);
-    if (c->bad || !table.data)
-        return ERR_CORRUPT;
-    memcpy(cover.table.b, table.data, table.size);
-    cover_add(o, &cover);
-    for (size_t i = 0; i < count; i++) {
-        cover.folder = cursor_vint(c);
-        cover.upto.segment = cursor_vint(c);
-        cover.upto.offset = cursor_vint(c);
-        if (c->bad)
-            return ERR_CORRUPT;
-        cover_add(o, &cover);
-    }
-    return cursor_left(c) ? ERR_CORRUPT : OK;
-}
-
-/* Remembers how far this folder holds what is ours, for the marks of this life. */
-static void folder_note(struct store *s, uint64_t folder, struct journal_position at)
-{
+    struct store *s = o->store;
+    uint64_t folder = o->folders[o->at];
     if (s->ends_count == 0 || s->ends[s->ends_count - 1].folder != folder)
         s->ends_count++;
     s->ends[s->ends_count - 1] = (struct folder_end){ folder, at };
+    o->taken = at;
+}
+
+static bool file_holds(const struct store *s, const struct sstable *file, uint64_t folder,
+                       struct journal_position at, int64_t token)
+{
+    struct log_span span;
+    if (file->writer_shards == 0 ||
+        s->options.shard_of(token, (int)file->writer_shards) != (int)file->writer_shard)
+        return false;
+    for (size_t i = 0; i < file->statistics.log_intervals_count; i++)
+        if (files_span(s, file, i, &span) && span.folder == folder &&
+            log_order(span.first, at) <= 0 && log_order(at, span.last) <= 0)
+            return true;
+    return false;
+}
+
+static bool is_held(struct opening *o, const struct table_data *d, struct journal_position at,
+                    int64_t token)
+{
+    uint64_t folder = o->folders[o->at];
+    if (floor_covers(&d->floor, folder, at))
+        return true;
+    for (size_t i = 0; i < d->view->sstables_count; i++)
+        if (file_holds(o->store, d->view->sstables[i], folder, at, token))
+            return true;
+    return false;
 }
 
 static enum err mutation_replay(struct opening *o, struct bytes bytes, struct journal_position at)
@@ -153,21 +135,27 @@ static enum err mutation_replay(struct opening *o, struct bytes bytes, struct jo
         return e;
     if (!s->options.owns(s->options.context, m.token))
         return OK;
-    folder_note(s, o->folders[o->at], at);
-    const struct table *table = catalog_table_by_id(s->options.catalog, &m.table);
-    if (!table) {
+    struct table_data *d = store_data_for(s, &m.table);
+    if (!d) {
         s->counts.skipped_mutations++;
         return OK;
     }
-    if (is_covered(o, &m.table, at))
+    if (is_held(o, d, at, m.token)) {
+        s->counts.held_mutations++;
+        d->is_broken_off = true;
         return OK;
+    }
     arena_reset(&o->decoded);
-    e = mutation_decode(bytes, table, &o->decoded, &m);
+    e = mutation_decode(bytes, d->table, &o->decoded, &m);
     if (e)
         return e;
-    store_merge(s, store_memtable_for(s, &m.table), &m);
+    memtable_shared_note(d->view->active, o->folders[o->at], at, !d->is_broken_off);
+    d->is_broken_off = false;
+    store_merge(s, d, &m);
     s->counts.replayed_mutations++;
     s->counts.replayed_bytes += bytes.size;
+    if (keeper_is_due(s))
+        keeper_wake(s);
     return OK;
 }
 
@@ -175,23 +163,32 @@ static enum err record_read(struct opening *o, struct bytes record, struct journ
 {
     struct cursor c = cursor_of(record);
     uint8_t kind = cursor_u8(&c);
-    struct bytes body = { c.at, cursor_left(&c) };
-    if (kind == RECORD_MUTATION)
-        return o->op.state == MARKS ? OK : mutation_replay(o, body, at);
-    if (kind == RECORD_TRUNCATE)
-        return o->op.state == MARKS ? mark_decode(o, &c, at) : OK;
-    return ERR_NEWER;
+    if (kind != RECORD_MUTATION)
+        return ERR_NEWER;
+    return mutation_replay(o, (struct bytes){ c.at, cursor_left(&c) }, at);
 }
 
 static enum err record_note(void *context, struct bytes record, struct journal_position at)
 {
     struct opening *o = context;
+    if (o->is_again && log_order(at, o->taken) <= 0)
+        return OK;
     enum err e = record_read(o, record, at);
-    if (e) {
-        o->is_wrong = true;
-        o->wrong = at;
-    }
+    if (e == OK)
+        folder_note(o, at);
+    o->is_wrong = e != OK;
+    o->wrong = at;
     return e;
+}
+
+static void record_skipped(void *context, struct journal_range range)
+{
+    struct opening *o = context;
+    log_note(o->store->io, LOG_WARN, "commitlog_unknown",
+             "folder=%s/%llu segment=%llu offset=%llu bytes=%llu",
+             o->store->options.commitlog_folder, (unsigned long long)o->folders[o->at],
+             (unsigned long long)range.at.segment, (unsigned long long)range.at.offset,
+             (unsigned long long)range.bytes);
 }
 
 /* ---- steps ---- */
@@ -199,27 +196,27 @@ static enum err record_note(void *context, struct bytes record, struct journal_p
 static struct op_next opening_begin(struct op *op)
 {
     struct opening *o = opening_of(op);
-    io_list(o->store->io, &o->req, op, o->store->options.commitlog_folder, &o->arena, &o->names);
-    return op_wait(LIST);
+    keeper_start(o->store);
+    files_open(o->store, &o->req, op, o->failed);
+    return op_wait(FILES);
 }
 
 static struct op_next opening_fail(struct opening *o, enum err e)
 {
     ensure(e != OK);
-    io_req_end(o->done, e);
-    return op_end(&o->op, e);
+    o->err = e;
+    return op_goto(LEAVE);
 }
 
-/* Names a folder of one shard: decimal digits without a leading zero. */
-static bool folder_number(const char *name, uint64_t *out)
+static struct op_next opening_files(struct op *op)
 {
-    *out = 0;
-    for (const char *c = name; *c; c++) {
-        if (*c < '0' || *c > '9' || c - name >= 9 || (c > name && *name == '0'))
-            return false;
-        *out = *out * 10 + (uint64_t)(*c - '0');
-    }
-    return *name != 0;
+    struct opening *o = opening_of(op);
+    if (o->req.busy)
+        return op_wait(FILES);
+    if (o->req.err)
+        return opening_fail(o, o->req.err);
+    io_list(o->store->io, &o->req, op, o->store->options.commitlog_folder, &o->arena, &o->names);
+    return op_wait(LIST);
 }
 
 static struct op_next opening_list(struct op *op)
@@ -235,20 +232,26 @@ static struct op_next opening_list(struct op *op)
                                           s->options.commitlog_folder, err_text(o->req.err)));
     o->folders = arena_array(&o->arena, uint64_t, o->names.count);
     for (size_t i = 0; i < o->names.count; i++)
-        if (folder_number(o->names.names[i], &o->folders[o->folders_count]))
+        if (log_folder_number(o->names.names[i], &o->folders[o->folders_count]))
             o->folders_count++;
     s->ends = arena_array(&s->arena, struct folder_end, o->folders_count);
-    return op_goto(MARKS);
+    return op_goto(REPLAY);
 }
 
 static void folder_begin(struct opening *o)
 {
     struct store *s = o->store;
-    const char *folder = arena_printf(&o->arena, "%s/%llu", s->options.commitlog_folder,
-                                      (unsigned long long)o->folders[o->at]);
-    o->counts = s->counts;
+    struct journal_reading reading = {
+        .folder = arena_printf(&o->arena, "%s/%llu", s->options.commitlog_folder,
+                               (unsigned long long)o->folders[o->at]),
+        .holes = s->options.holes,
+        .record = record_note,
+        .skipped = record_skipped,
+        .context = o,
+    };
     o->is_reading = true;
-    journal_read(s->io, &o->req, &o->op, folder, record_note, o, &o->seen);
+    o->began_ns = io_now(s->io);
+    journal_read_as(s->io, &o->req, &o->op, &reading, &o->seen);
 }
 
 static struct op_next folder_fail(struct opening *o)
@@ -264,21 +267,25 @@ static struct op_next folder_fail(struct opening *o)
     else if (e == ERR_CORRUPT)
         e = report_set(o->failed, e,
                        "%s/%llu/%llu.log: offset %llu: the commit log is damaged before its end; "
-                       "restore the file, or move it away and lose what it holds",
+                       "restore the file, or start with --commitlog-upto-hole (nothing behind that "
+                       "place is replayed) or --commitlog-skip-hole (what was there stays unknown)",
                        root, folder, segment, offset);
     else
         e = report_set(o->failed, e, "%s/%llu: %s", root, folder, err_text(e));
     return opening_fail(o, e);
 }
 
-/* Every shard reads every folder, twice; one of them counts its torn tail, once. */
-static void folder_end(struct opening *o, bool is_counted)
+/* Every shard reads every folder; one of them counts its torn tail. */
+static void folder_end(struct opening *o)
 {
     struct store *s = o->store;
     bool is_mine = o->folders[o->at] % (uint64_t)io_shards(s->io) == (uint64_t)io_self(s->io);
-    if (is_mine && is_counted)
+    if (is_mine)
         s->counts.torn_bytes += o->seen.torn_bytes;
-    o->doubted = (struct journal_position){ 0 };
+    s->must_settle |= o->seen.holes > 0;
+    s->counts.replay_done_bytes += o->seen.total_bytes;
+    o->doubted = o->taken = (struct journal_position){ 0 };
+    o->is_again = false;
     o->at++;
 }
 
@@ -292,34 +299,41 @@ static bool folder_is_doubtful(struct opening *o)
     return is_hole && !is_own && !is_known;
 }
 
-/* Reads one folder after the other, then goes on at `next`. */
-static struct op_next opening_pass(struct opening *o, uint8_t here, uint8_t next)
+static void opening_tell(struct opening *o)
 {
-    if (o->req.busy)
-        return op_wait(here);
+    struct io *io = o->store->io;
+    uint64_t done = o->seen.done_bytes, total = o->seen.total_bytes;
+    uint64_t ms = (io_now(io) - o->began_ns) / 1000000;
+    o->store->counts.replay_bytes = total;
+    if (o->tick.busy)
+        return;
+    if (o->tick.op && total && ms)
+        log_note(io, LOG_INFO, "replaying", "folder=%llu percent=%llu mb_per_s=%llu",
+                 (unsigned long long)o->folders[o->at], (unsigned long long)(done * 100 / total),
+                 (unsigned long long)(done / ms / 1000));
+    io_sleep(io, &o->tick, &o->op, progress_ns);
+}
+
+/* Reads one folder after the other. */
+static struct op_next opening_replay(struct op *op)
+{
+    struct opening *o = opening_of(op);
+    if (o->req.busy) {
+        opening_tell(o);
+        return op_wait(REPLAY);
+    }
     if (o->is_reading && o->req.err == OK)
-        folder_end(o, here == REPLAY);
+        folder_end(o);
     else if (o->is_reading && folder_is_doubtful(o))
-        o->store->counts = o->counts;
+        o->is_again = true;
     else if (o->is_reading)
         return folder_fail(o);
     o->is_reading = false;
-    if (o->at == o->folders_count) {
-        o->at = 0;
-        return op_goto(next);
+    if (o->at < o->folders_count) {
+        folder_begin(o);
+        return op_wait(REPLAY);
     }
-    folder_begin(o);
-    return op_wait(here);
-}
-
-static struct op_next opening_marks(struct op *op)
-{
-    return opening_pass(opening_of(op), MARKS, REPLAY);
-}
-
-static struct op_next opening_replay(struct op *op)
-{
-    return opening_pass(opening_of(op), REPLAY, LOG);
+    return op_goto(LOG);
 }
 
 static struct op_next opening_log(struct op *op)
@@ -330,37 +344,70 @@ static struct op_next opening_log(struct op *op)
         .folder = arena_printf(&s->arena, "%s/%d", s->options.commitlog_folder, io_self(s->io)),
         .mode = s->options.commitlog_mode,
         .period_ns = s->options.commitlog_period_ns,
+        .window_ns = s->options.commitlog_window_ns,
         .segment_bytes = s->options.segment_bytes,
         .total_bytes_max = s->options.commitlog_bytes_max,
+        .segment_min = u64_max((uint64_t)io_wall(s->io) / 1000, s->known_segment + 1),
+        .spares_max = SPARES_MAX,
+        .is_compressed = s->options.commitlog_is_compressed,
     };
     journal_open(s->io, &o->req, op, &options, &s->journal);
     return op_wait(READY);
 }
 
+static void data_begin_life(struct store *s)
+{
+    size_t i = 0;
+    for (struct table_data *d; (d = map_next(&s->tables, &i));)
+        d->is_broken_off = true; /* what stands between is in no memtable */
+}
+
 static struct op_next opening_ready(struct op *op)
 {
     struct opening *o = opening_of(op);
+    struct store *s = o->store;
     enum err e = o->req.err;
     if (o->req.busy)
         return op_wait(READY);
     if (e)
-        return opening_fail(
-            o, report_set(o->failed, e, "%s/%d: the commit log cannot be opened: %s",
-                          o->store->options.commitlog_folder, io_self(o->store->io), err_text(e)));
-    ensure(o->store->journal);
-    *o->out = o->store;
-    io_req_end(o->done, OK);
+        return opening_fail(o,
+                            report_set(o->failed, e, "%s/%d: the commit log cannot be opened: %s",
+                                       s->options.commitlog_folder, io_self(s->io), err_text(e)));
+    ensure(s->journal);
+    s->logged_at = journal_end(s->journal);
+    data_begin_life(s);
+    s->is_opening = false;
+    return op_goto(LEAVE);
+}
+
+/* The keeper goes when it fails, and with it the flushes. */
+static struct op_next opening_leave(struct op *op)
+{
+    struct opening *o = opening_of(op);
+    struct store *s = o->store;
+    if (o->tick.busy)
+        io_cancel(s->io, &o->tick);
+    if (o->err)
+        keeper_stop(s);
+    if (o->tick.busy || (o->err && op_running(&s->keeper.op)))
+        return op_wait(LEAVE);
+    if (o->err)
+        return store_let_go(s, op) ? op_end(op, o->err) : op_wait(LEAVE);
+    *o->out = s;
     return op_end(op, OK);
 }
 
 static void opening_release(struct op *op)
 {
     struct opening *o = opening_of(op);
-    struct store *failed = op->err ? o->store : NULL;
-    map_deinit(&o->covers);
+    struct store *s = o->store;
+    struct io_req *done = o->done;
+    enum err err = op->err;
     arena_deinit(&o->arena);
     arena_deinit(&o->decoded);
     mem_free(o);
-    if (failed)
-        store_free(&failed);
+    s->opening = NULL;
+    if (err)
+        store_free(&s);
+    io_req_end(done, err);
 }

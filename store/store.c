@@ -1,9 +1,10 @@
 /* store.c - opening and closing a shard's store, and what it knows of itself.
  *
- *     closing:   drain ──> log ──> ended
+ *     closing:   drain ──> log ──> files ──> ended
  *
- * A close waits in `drain` until every apply and truncation under way has ended; nobody can start
- * another, since the caller's pointer is gone.
+ * A close waits in `drain` until every apply, flush and truncation under way has ended; nobody can
+ * start another, since the caller's pointer is gone.  What is not flushed stays in the log.  Views
+ * go next, and with them the files, which close by and by: `files` waits for the last one.
  *
  * Memory is what the memtables' slabs have cut from the heap: pieces that were given back count
  * too, since the process has them, and the next row of their class takes them; so overwriting goes
@@ -11,9 +12,10 @@
  */
 // SPDX-License-Identifier: Apache-2.0
 #include "base/mem.h"
+#include "store/folder.h"
 #include "store/inside.h"
 
-enum { DRAIN, LOG };
+enum { DRAIN, LOG, FILES };
 enum { SMALL_WRITE_BYTES = 1024, RECORD_KEEP_BYTES = 1024 * 1024 };
 
 struct closing {
@@ -25,11 +27,13 @@ struct closing {
 
 static struct op_next closing_drain(struct op *);
 static struct op_next closing_log(struct op *);
+static struct op_next closing_files(struct op *);
 static void closing_release(struct op *);
 
 static const struct op_state closing_states[] = {
     [DRAIN] = { "drain", closing_drain, TO(LOG) },
-    [LOG] = { "log", closing_log, 0 },
+    [LOG] = { "log", closing_log, TO(FILES) },
+    [FILES] = { "files", closing_files, 0 },
 };
 
 static struct closing *closing_of(struct op *op) { return owner_of(op, struct closing, op); }
@@ -39,14 +43,18 @@ static struct closing *closing_of(struct op *op) { return owner_of(op, struct cl
 void store_open(struct io *io, struct io_req *req, struct op *op,
                 const struct store_options *options, struct store **out, struct report *failed)
 {
-    ensure(options->catalog && options->owns && options->memtable_bytes > 0);
+    ensure(options->catalog && options->owns && options->shard_of && options->memtable_bytes > 0);
     struct store *s = mem_zalloc(sizeof *s);
     s->io = io;
     s->options = *options;
     s->options.commitlog_folder = arena_text(&s->arena, bytes_text(options->commitlog_folder));
+    s->options.data_folder = arena_text(&s->arena, bytes_text(options->data_folder));
+    sstables_init(&s->sstables, io, options->cache_bytes);
+    list_init(&s->dropped);
+    list_init(&s->waiters);
     list_init(&s->idle);
     list_init(&s->busy);
-    list_init(&s->truncates);
+    list_init(&s->slow_reads);
     opening_start(s, req, op, out, failed);
 }
 
@@ -59,12 +67,14 @@ void store_close(struct store **store, struct io_req *req, struct op *op)
     c->store = s, c->done = req;
     s->closing = c;
     io_req_begin(req, op);
+    keeper_stop(s);
     op_start(&c->op, io_ops(s->io), NULL, closing_states, closing_release);
 }
 
 static bool store_is_quiet(const struct store *s)
 {
-    return list_empty(&s->busy) && list_empty(&s->truncates);
+    return list_empty(&s->busy) && list_empty(&s->slow_reads) && s->erasures == 0 &&
+           !op_running(&s->keeper.op);
 }
 
 static struct op_next closing_drain(struct op *op)
@@ -79,8 +89,14 @@ static struct op_next closing_drain(struct op *op)
 static struct op_next closing_log(struct op *op)
 {
     struct closing *c = closing_of(op);
-    if (c->log.busy)
-        return op_wait(LOG);
+    return c->log.busy ? op_wait(LOG) : op_goto(FILES);
+}
+
+static struct op_next closing_files(struct op *op)
+{
+    struct closing *c = closing_of(op);
+    if (!store_let_go(c->store, op))
+        return op_wait(FILES);
     io_req_end(c->done, c->log.err);
     return op_end(op, c->log.err);
 }
@@ -95,19 +111,28 @@ void store_left(struct store *s)
 {
     if (s->closing)
         op_wake(&s->closing->op);
+    if (s->opening)
+        op_wake(s->opening);
+}
+
+bool store_let_go(struct store *s, struct op *op)
+{
+    size_t at = 0;
+    for (struct table_data *d; (d = map_next(&s->tables, &at));)
+        data_free(&d);
+    map_deinit(&s->tables);
+    s->sstables.waiter = op;
+    return s->sstables.count == 0;
 }
 
 void store_free(struct store **store)
 {
     struct store *s = *store;
-    size_t at = 0;
     *store = NULL;
-    ensure(list_empty(&s->truncates));
-    for (struct memtable *m; (m = map_next(&s->memtables, &at));) {
-        memtable_deinit(m);
-        mem_free(m);
-    }
-    map_deinit(&s->memtables);
+    ensure(s->erasures == 0 && list_empty(&s->dropped) && !op_running(&s->keeper.op));
+    ensure(s->tables.count == 0);
+    sstables_deinit(&s->sstables);
+    ensure(s->memory_bytes == 0);
     applies_free(s);
     mem_free(s->closing);
     buf_deinit(&s->record);
@@ -116,43 +141,66 @@ void store_free(struct store **store)
     mem_free(s);
 }
 
-/* ---- memtables ---- */
+/* ---- tables ---- */
+
+struct table_data *store_data(const struct store *s, const struct uuid *table)
+{
+    return map_get(&s->tables, bytes_of(table->b, sizeof table->b));
+}
+
+struct table_data *store_data_for(struct store *s, const struct uuid *id)
+{
+    struct table *table = catalog_table_by_id(s->options.catalog, id);
+    struct table_data *d = store_data(s, id);
+    if (!table)
+        return NULL;
+    if (d) {
+        data_see(d, table);
+        return d;
+    }
+    struct arena arena = { 0 };
+    d = data_new(table, folder_path(&arena, s->options.data_folder, table), &s->memory_bytes);
+    arena_deinit(&arena);
+    map_put(&s->tables, bytes_of(d->id.b, sizeof d->id.b), d);
+    return d;
+}
+
+struct view *store_view(const struct store *s, const struct uuid *table)
+{
+    const struct table_data *d = store_data(s, table);
+    return d ? d->view : NULL;
+}
 
 struct memtable *store_memtable(const struct store *s, const struct uuid *table)
 {
-    return map_get(&s->memtables, bytes_of(table->b, sizeof table->b));
+    const struct view *v = store_view(s, table);
+    return v ? &v->active->memtable : NULL;
 }
 
-struct memtable *store_memtable_for(struct store *s, const struct uuid *table)
+bool store_shares(const struct store *s, const struct sstable *file)
 {
-    struct memtable *m = store_memtable(s, table);
-    if (m || !catalog_table_by_id(s->options.catalog, table))
-        return m;
-    m = mem_alloc(sizeof *m);
-    memtable_init(m, table);
-    map_put(&s->memtables, bytes_of(m->table.b, sizeof m->table.b), m);
-    return m;
+    return file->writer_shards != (uint32_t)io_shards(s->io) ||
+           file->writer_shard != (uint32_t)io_self(s->io);
 }
 
-void store_merge(struct store *s, struct memtable *m, const struct mutation *mutation)
+void store_merge(struct store *s, struct table_data *d, const struct mutation *mutation)
 {
-    const struct table *table = catalog_table_by_id(s->options.catalog, &m->table);
+    struct memtable *m = &d->view->active->memtable;
     uint64_t before = memtable_bytes(m);
-    if (!table) /* dropped: the memtable goes in a moment */
-        return;
-    memtable_apply(m, table, mutation, &s->scratch);
+    if (m->partitions.count == 0)
+        d->view->active->first_ns = io_now(s->io);
+    memtable_apply(m, d->table, mutation, &s->scratch);
     s->memory_bytes = s->memory_bytes - before + memtable_bytes(m);
 }
 
-void store_drop(struct store *s, const struct uuid *table)
+uint64_t store_generation(struct store *s)
 {
-    struct memtable *m = map_remove(&s->memtables, bytes_of(table->b, sizeof table->b));
-    if (!m)
-        return;
-    ensure(s->memory_bytes >= memtable_bytes(m));
-    s->memory_bytes -= memtable_bytes(m);
-    memtable_deinit(m);
-    mem_free(m);
+    uint64_t shards = (uint64_t)io_shards(s->io), self = (uint64_t)io_self(s->io);
+    uint64_t next = s->generation + 1;
+    next += (self + shards - next % shards) % shards;
+    ensure(next > s->generation && next % shards == self);
+    s->generation = next;
+    return next;
 }
 
 /* ---- the commit log ---- */
@@ -181,39 +229,73 @@ uint64_t store_append(struct store *s, struct io_req *req, struct op *op, enum r
     return ++s->appended;
 }
 
-void store_logged(struct store *s, uint64_t number)
+void store_logged(struct store *s, uint64_t number, struct journal_position at)
 {
     ensure(number > s->logged && number <= s->appended);
+    ensure(log_order(s->logged_at, at) <= 0);
     s->logged = number;
+    s->logged_at = at;
 }
 
 /* ---- what it knows of itself ---- */
+
+static void counts_of_table(const struct table_data *d, struct store_counts *out)
+{
+    const struct view *v = d->view;
+    out->partitions += v->active->memtable.partitions.count;
+    for (size_t i = 0; i < v->frozen_count; i++)
+        out->partitions += v->frozen[i]->memtable.partitions.count;
+    out->frozen_bytes += data_frozen_bytes(d);
+    out->sstables += v->sstables_count;
+    for (size_t i = 0; i < v->sstables_count; i++) {
+        out->sstables_damaged += v->sstables[i]->damage.err != OK;
+        for (unsigned c = 0; c < COMPONENT_COUNT; c++)
+            out->sstable_bytes += v->sstables[i]->bytes[c];
+    }
+}
 
 void store_counts(const struct store *s, struct store_counts *out)
 {
     *out = s->counts;
     out->memtable_bytes = s->memory_bytes;
     out->memtable_bytes_max = s->options.memtable_bytes;
-    out->partitions = 0;
     size_t at = 0;
-    for (const struct memtable *m; (m = map_next(&s->memtables, &at));)
-        out->partitions += m->partitions.count;
+    for (const struct table_data *d; (d = map_next(&s->tables, &at));)
+        counts_of_table(d, out);
     if (s->journal)
         out->commitlog = *journal_counts(s->journal);
 }
 
-const char *store_refusal(const struct store *s)
+static const char *log_refusal(struct store *s, enum err e)
 {
-    enum err e = store_log_state(s);
-    if (e == ERR_OVERLOADED)
-        return "the commit log is full: raise commitlog_total_space, or free disk space; SSTables, "
-               "which would let old segments go, are not there yet";
-    if (e)
+    const struct journal_counts *log = journal_counts(s->journal);
+    uint64_t max = s->options.commitlog_bytes_max;
+    if (e != ERR_OVERLOADED)
         return "the commit log could not be written; the node has to be restarted when the disk "
                "works again";
+    if (max && log->disk_bytes + s->options.segment_bytes > max)
+        return "the commit log has reached commitlog_total_space: tables are being flushed, so "
+               "that old segments can go";
+    snprintf(s->refusal, sizeof s->refusal,
+             "no space is left on the disk of the commit log, %.500s: writes go on by themselves "
+             "when there is some",
+             s->options.commitlog_folder);
+    return s->refusal;
+}
+
+const char *store_refusal(struct store *s)
+{
+    enum err e = store_log_state(s);
+    if (e)
+        return log_refusal(s, e);
     uint64_t wanted = u64_max(s->wanted_bytes, SMALL_WRITE_BYTES);
-    if (s->memory_bytes + s->reserved_bytes + wanted > s->options.memtable_bytes)
-        return "memtables are full: raise memtable_heap_space, or truncate or drop tables; "
-               "SSTables, to which rows would be flushed, are not there yet";
-    return NULL;
+    if (s->memory_bytes + s->reserved_bytes + wanted <= s->options.memtable_bytes)
+        return NULL;
+    if (s->flush_failed.err == OK)
+        return "memtables are full and being flushed; raise memtable_heap_space if this is often";
+    snprintf(s->refusal, sizeof s->refusal,
+             "memtables are full and cannot be flushed: %.500s; writes go on by themselves when "
+             "they can be",
+             s->flush_failed.text);
+    return s->refusal;
 }

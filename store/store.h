@@ -27,7 +27,8 @@ struct store_options {
     const char *commitlog_folder; /* of the node; this shard's is <folder>/<shard> */
     const char *data_folder;      /* of the node: <keyspace>/<table>-<id>/ below it */
     enum journal_mode commitlog_mode;
-    uint64_t commitlog_period_ns, segment_bytes, commitlog_bytes_max;
+    uint64_t commitlog_period_ns, commitlog_window_ns, segment_bytes, commitlog_bytes_max;
+    bool commitlog_is_compressed;
     uint64_t memtable_bytes;      /* this shard's share */
     uint64_t cache_bytes;         /* of the chunk cache */
     enum sstable_version version; /* that is written */
@@ -38,6 +39,8 @@ struct store_options {
     /* Does this shard own the token?  Replay and files of several shards ask. */
     bool (*owns)(void *context, int64_t token);
     void *context;
+    int (*shard_of)(int64_t token, int shards); /* who had it among so many? */
+    enum journal_holes holes;                   /* what to do where the log is damaged */
 };
 
 /* What a crash left in the folders of tables is finished or taken away, once for a node and before
@@ -50,10 +53,10 @@ struct store_recovered {
 void store_recover(struct io *, struct io_req *, struct op *, const char *data_folder,
                    const struct catalog *, struct store_recovered *out, struct report *failed);
 
-/* Finishes what a crash left of swaps, opens the files with tokens of ours, replays every shard
- * folder under commitlog_folder (what this shard owns and no file holds), then opens this shard's
- * log.  *out is set with OK.  `*failed` (may be NULL) says what and where otherwise.  The texts in
- * the options are copied.  A shard may write while others still open. */
+/* Opens the files with tokens of ours, replays every shard folder under commitlog_folder (what this
+ * shard owns and no file holds), then opens this shard's log.  *out is set with OK.  `*failed` (may
+ * be NULL) says what and where otherwise.  The texts in the options are copied.  A shard may write
+ * while others still open; its log forgets nothing until store_settled. */
 void store_open(struct io *, struct io_req *, struct op *, const struct store_options *,
                 struct store **out, struct report *failed);
 /* Waits for what is under way, syncs and closes; *store becomes NULL at once. */
@@ -90,20 +93,44 @@ const struct read_cost *store_read_cost(const struct store *);
 void store_flush(struct store *, struct io_req *, struct op *, const struct uuid *table,
                  struct report *failed);
 
-/* A table is gone from the catalog: its memtable goes. */
-void store_drop(struct store *, const struct uuid *table);
-/* TRUNCATE: forgets all rows of the table that were written before now (durable: a mark in the
- * commit log).  OK, ERR_NOT_FOUND, ERR_OVERLOADED (the commit log is full), ERR_IO.  To be done on
- * every shard of the node. */
-void store_truncate(struct store *, struct io_req *, struct op *, const struct uuid *table);
+/* After a start, once all shards have opened: flushes what stands in folders of the commit log that
+ * are not this shard's, or beside a hole.  Then, when all shards have done so, shard 0 removes the
+ * folders that are nobody's any more; and then every shard is told that its log may forget. */
+void store_settle(struct store *, struct io_req *, struct op *, struct report *failed);
+void store_remove_logs(struct store *, struct io_req *, struct op *);
+void store_settled(struct store *);
+
+/* TRUNCATE, for all shards of a node together: each holds the table, shard 0 erases it, each lets
+ * go.  A held table is read and written as ever, but not flushed.  ERR_NOT_FOUND: no such table. */
+struct store_held;
+void store_hold(struct store *, struct io_req *, struct op *, const struct uuid *table,
+                struct store_held **out);
+/* On shard 0: durable and for all shards, or not at all.  ERR_IO, ERR_NO_SPACE. */
+void store_erase(struct store *, struct io_req *, struct op *, const struct uuid *table,
+                 struct store_held *const *held, size_t count);
+/* It has been erased, so what was written before it was held is gone; or it has not. */
+void store_release(struct store *, struct store_held **, bool is_erased);
+
+/* DROP, after the table has gone from the catalog: its rows can be read no more, at once; completes
+ * when nothing works on its files any more; `keeps_rows`: with OK when all of them are in files,
+ * for a snapshot.  Then shard 0 removes them, and the folder when nothing else is in it. */
+void store_drop(struct store *, struct io_req *, struct op *, const struct uuid *table,
+                bool keeps_rows);
+void store_remove(struct store *, struct io_req *, struct op *, const struct table *);
 
 struct store_counts {
     uint64_t applied, refused, reads, rows_read;
     uint64_t replayed_mutations, replayed_bytes, torn_bytes;
     uint64_t skipped_mutations; /* at replay: ours, but of tables that are gone */
+    uint64_t held_mutations;    /* at replay: in files already, or truncated */
     uint64_t memtable_bytes, memtable_bytes_max, partitions; /* max: the budget */
+    uint64_t frozen_bytes;                                   /* of them: being flushed */
+    uint64_t slowed;                                         /* writes that had to wait */
+    uint64_t flushes, flush_failures, flushed_bytes;
+    uint64_t sstables, sstables_damaged, sstable_bytes;
+    uint64_t replay_done_bytes, replay_bytes; /* of the commit log, while it opens */
     struct journal_counts commitlog;
 };
 void store_counts(const struct store *, struct store_counts *out);
 /* Why an apply would be refused now, for status and logs; NULL when it would not. */
-const char *store_refusal(const struct store *);
+const char *store_refusal(struct store *);

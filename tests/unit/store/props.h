@@ -21,6 +21,7 @@ static inline struct table *stage_table(const char *name, const struct stage_col
     t->keyspace = "stage", t->name = arena_text(&t->arena, bytes_text(name));
     t->columns = arena_array(&t->arena, struct column, count);
     t->columns_count = count;
+    t->numbers_used = (uint32_t)count;
     for (size_t i = 0; i < count; i++) {
         struct column *c = &t->columns[i];
         bool is_clustering = columns[i].kind == COLUMN_CLUSTERING;

@@ -29,16 +29,26 @@ static inline bool stage_owns_all(void *context, int64_t token)
     return token != INT64_MIN;
 }
 
+static inline int stage_shard_of(int64_t token, int shards)
+{
+    return (int)((uint64_t)token % (uint64_t)shards);
+}
+
 static inline void stage_init(struct stage *s, uint64_t seed)
 {
     *s = (struct stage){ .sim = sim_new(seed, (struct sim_faults){ .disk_ns_max = 1000 }) };
     s->io = sim_client(s->sim, 0);
     catalog_init(&s->catalog);
     s->options = (struct store_options){ .commitlog_folder = "/commitlog",
+                                         .data_folder = "/data",
                                          .segment_bytes = 1 << 20,
                                          .memtable_bytes = 64 << 20,
+                                         .cache_bytes = 1 << 20,
+                                         .version = SSTABLE_NB,
+                                         .host = uuid_named(bytes_text("stage")),
                                          .catalog = &s->catalog,
-                                         .owns = stage_owns_all };
+                                         .owns = stage_owns_all,
+                                         .shard_of = stage_shard_of };
     op_start(&s->op, io_ops(s->io), NULL, stage_states, NULL);
 }
 
@@ -70,11 +80,62 @@ static inline enum err stage_apply(struct stage *s, struct bytes mutation)
     return stage_wait(s, &req);
 }
 
+/* All that a node of one shard does. */
 static inline enum err stage_truncate(struct stage *s, const struct table *t)
 {
     struct io_req req = { 0 };
-    store_truncate(s->store, &req, &s->op, &t->id);
+    struct store_held *held = NULL;
+    store_hold(s->store, &req, &s->op, &t->id, &held);
+    enum err e = stage_wait(s, &req);
+    if (e != OK)
+        return e;
+    store_erase(s->store, &req, &s->op, &t->id, &held, 1);
+    e = stage_wait(s, &req);
+    store_release(s->store, &held, e == OK);
+    return e;
+}
+
+static inline enum err stage_drop(struct stage *s, const struct table *t)
+{
+    struct io_req req = { 0 };
+    store_drop(s->store, &req, &s->op, &t->id, false);
+    enum err e = stage_wait(s, &req);
+    if (e == OK) {
+        store_remove(s->store, &req, &s->op, t);
+        e = stage_wait(s, &req);
+    }
+    return e;
+}
+
+static inline enum err stage_flush(struct stage *s, const struct table *t)
+{
+    struct io_req req = { 0 };
+    store_flush(s->store, &req, &s->op, t ? &t->id : NULL, &s->failed);
     return stage_wait(s, &req);
+}
+
+/* A read that may wait. */
+static inline enum err stage_read(struct stage *s, const struct read *read, struct arena *arena,
+                                  struct read_sink *sink, struct read_outcome *out)
+{
+    struct io_req req = { 0 };
+    store_read_start(s->store, &req, &s->op, read, arena, sink, out);
+    return stage_wait(s, &req);
+}
+
+/* As stage_get (props.h), of rows that may be in files. */
+static inline bool stage_find(struct stage *s, const struct table *t, const char *key,
+                              struct stage_look *look)
+{
+    struct arena arena = { 0 };
+    struct read read = stage_read_of(t, key);
+    struct read_outcome outcome;
+    look->sink = (struct read_sink){ stage_look_partition, stage_look_row, read_ignore_range };
+    look->is_found = false;
+    enum err e = stage_read(s, &read, &arena, &look->sink, &outcome);
+    ensure(e == OK && !outcome.has_more);
+    arena_deinit(&arena);
+    return look->is_found;
 }
 
 static inline void stage_deinit(struct stage *s)

@@ -11,9 +11,14 @@ enum { IN_FLIGHT = 100 };
 
 static struct table *keyvalue; /* the catalog's reference */
 
+/* Files cannot be made below this: a file stands where a folder ought to be. */
+#define BLOCKED "/blocked"
+
 static void open_with(struct stage *s, uint64_t memtable_bytes)
 {
     stage_init(s, 7);
+    sim_file_set(s->sim, SIM_CLIENT(0), BLOCKED, 0, bytes_text("x"));
+    s->options.data_folder = BLOCKED "/data";
     keyvalue = stage_keyvalue("keyvalue");
     catalog_add_system(&s->catalog, keyvalue);
     s->options.memtable_bytes = memtable_bytes;
@@ -72,8 +77,7 @@ START_TEST(past_the_budget_nothing_is_written_and_the_reason_is_said)
     ck_assert_uint_eq(after.applied, (uint64_t)written);
     ck_assert_uint_eq(after.refused, 2);
     ck_assert_uint_le(after.memtable_bytes, after.memtable_bytes_max);
-    ck_assert_ptr_nonnull(strstr(store_refusal(s.store), "memtable_heap_space"));
-    ck_assert_ptr_nonnull(strstr(store_refusal(s.store), "SSTables"));
+    ck_assert_ptr_nonnull(strstr(store_refusal(s.store), "cannot be flushed: " BLOCKED "/data"));
     ck_assert(stage_get(s.store, keyvalue, "key0", &look));
     ck_assert(!stage_get(s.store, keyvalue, "key9999", &look));
     buf_deinit(&look.value);
@@ -99,6 +103,55 @@ START_TEST(a_restart_serves_what_is_above_the_budget_and_refuses_more)
 }
 END_TEST
 
+static void unblock(struct stage *s)
+{
+    struct io_req req = { 0 };
+    io_remove(s->io, &req, &s->op, BLOCKED);
+    ck_assert_int_eq(stage_wait(s, &req), OK);
+}
+
+START_TEST(when_the_disk_works_again_writes_go_on_by_themselves)
+{
+    struct stage s;
+    struct stage_look look = { .column = 1 };
+    open_with(&s, 512 * KIB);
+    int written = 0;
+    while (put(&s, written, KIB, 1) == OK)
+        written++;
+    unblock(&s);
+    uint64_t end = sim_now(s.sim) + 100000000000ull;
+    while (store_refusal(s.store) && sim_now(s.sim) < end)
+        ck_assert(sim_step(s.sim));
+    ck_assert_ptr_null(store_refusal(s.store));
+    ck_assert_uint_gt(counts_of(&s).sstables, 0);
+    ck_assert_int_eq(put(&s, written, KIB, 1), OK);
+    ck_assert(stage_find(&s, keyvalue, "key0", &look));
+    buf_deinit(&look.value);
+    stage_deinit(&s);
+}
+END_TEST
+
+/* What a flush cannot take is slowed more and more, and refused at last. */
+START_TEST(writers_are_slowed_before_they_are_refused)
+{
+    struct stage s;
+    open_with(&s, 512 * KIB);
+    uint64_t quick_ns = 0, slow_ns = 0;
+    for (int written = 0;; written++) {
+        uint64_t before = sim_now(s.sim);
+        if (put(&s, written, KIB, 1) != OK)
+            break;
+        if (written < 100)
+            quick_ns = u64_max(quick_ns, sim_now(s.sim) - before);
+        slow_ns = sim_now(s.sim) - before;
+    }
+    ck_assert_uint_gt(counts_of(&s).slowed, 20);
+    ck_assert_uint_gt(slow_ns, 1000 * 1000);
+    ck_assert_uint_lt(quick_ns, slow_ns / 10);
+    stage_deinit(&s);
+}
+END_TEST
+
 START_TEST(truncating_or_dropping_makes_room_again)
 {
     struct stage s;
@@ -106,13 +159,23 @@ START_TEST(truncating_or_dropping_makes_room_again)
     int written = 0;
     while (put(&s, written, KIB, 1) == OK)
         written++;
+    unblock(&s);
     ck_assert_int_eq(stage_truncate(&s, keyvalue), OK);
     ck_assert_ptr_null(store_refusal(s.store));
     ck_assert_uint_eq(counts_of(&s).partitions, 0);
+    struct io_req req = { 0 };
+    struct store_held *held = NULL; /* it is not flushed meanwhile */
+    store_hold(s.store, &req, &s.op, &keyvalue->id, &held);
+    ck_assert_int_eq(stage_wait(&s, &req), OK);
     for (int i = 0; i < written; i++)
         ck_assert_int_eq(put(&s, i, KIB, 1), OK);
-    ck_assert_int_eq(put(&s, written, KIB, 1), ERR_OVERLOADED);
-    store_drop(s.store, &keyvalue->id);
+    int more = 0;
+    while (put(&s, written + more, KIB, 1) == OK)
+        more++;
+    ck_assert_int_lt(more, 20);
+    store_drop(s.store, &req, &s.op, &keyvalue->id, false);
+    ck_assert_int_eq(stage_wait(&s, &req), OK);
+    store_release(s.store, &held, false);
     ck_assert_uint_eq(counts_of(&s).memtable_bytes, 0);
     ck_assert_ptr_null(store_refusal(s.store));
     stage_deinit(&s);
@@ -195,6 +258,7 @@ START_TEST(rows_of_changing_size_settle_within_the_budget)
     struct stage s;
     struct prng prng = { 5 };
     open_with(&s, 512 * KIB);
+    unblock(&s);
     for (int i = 0; i < 20000; i++) {
         size_t size = prng_below(&prng, 6000);
         int key = (int)prng_below(&prng, 20);
@@ -239,6 +303,8 @@ int main(void)
     tcase_set_timeout(t, 120);
     tcase_add_test(t, past_the_budget_nothing_is_written_and_the_reason_is_said);
     tcase_add_test(t, a_restart_serves_what_is_above_the_budget_and_refuses_more);
+    tcase_add_test(t, when_the_disk_works_again_writes_go_on_by_themselves);
+    tcase_add_test(t, writers_are_slowed_before_they_are_refused);
     tcase_add_test(t, truncating_or_dropping_makes_room_again);
     tcase_add_test(t, what_is_under_way_has_its_room_reserved);
     tcase_add_test(t, what_can_never_fit_is_told_apart);

@@ -4,60 +4,11 @@
  *
  * Mutation i makes rows (i, 0) .. (i, n - 1) in a partition of its shard, so each can be found by
  * itself.  Each shard has a few writers; now and then all of them rest and the table is truncated.
+ * Memtables are flushed early, at random, and by a small budget; after a start the folders of
+ * former lives are settled and removed, as a node does it, and any of that may be cut.
  */
 // SPDX-License-Identifier: Apache-2.0
-#include "base/prng.h"
-#include "io/sim/sim.h"
-#include "props.h"
-
-#include <check.h>
-
-enum {
-    SHARDS_MAX = 3,
-    WRITERS = 4,
-    PARTITIONS = 11,
-    MUTATIONS_MAX = 4000,
-    ROWS_MAX = 3,
-    SEEDS = 12
-};
-
-/* MAYBE: sent, or truncated, and the answer was cut off. */
-enum fate { UNUSED, MAYBE, THERE, GONE };
-
-struct play;
-struct shard {
-    struct play *play;
-    struct op op; /* opens, then truncates when asked to */
-    struct io_req req;
-    struct io *io;
-    struct store *store;
-    struct report failed;
-    bool is_open, is_truncated;
-};
-struct writer {
-    struct op op;
-    struct io_req req;
-    struct shard *shard;
-    struct buf bytes; /* the node's memory */
-    int mutation;
-};
-struct play {
-    struct sim *sim;
-    struct prng prng;
-    struct catalog catalog;
-    struct table *table;
-    int shards_count;
-    struct shard shards[SHARDS_MAX];
-    struct writer writers[SHARDS_MAX * WRITERS];
-    bool is_eager; /* a shard writes as soon as it is open, while others still read */
-    uint64_t late; /* shards but the first open when so many writes have been acknowledged */
-    bool must_rest, must_truncate;
-    int sent, sent_before; /* this life */
-    enum fate fates[MUTATIONS_MAX];
-    uint8_t partitions[MUTATIONS_MAX]; /* where it went */
-    int seen[MUTATIONS_MAX];           /* rows, in the last look */
-    uint64_t acknowledged, truncations;
-};
+#include "play_shard.h"
 
 static const struct stage_column columns[] = {
     { "k", "int", COLUMN_PARTITION, false },
@@ -66,24 +17,7 @@ static const struct stage_column columns[] = {
     { "v", "blob", COLUMN_REGULAR, false },
 };
 
-/* ---- who owns what, and what mutation i is ---- */
-
-static struct bytes key_of(uint32_t partition, uint8_t out[4])
-{
-    put_be32(out, partition);
-    return bytes_of(out, 4);
-}
-
-static int owner(const struct play *p, int64_t token)
-{
-    return (int)((uint64_t)token % (uint64_t)p->shards_count);
-}
-
-static bool owns(void *context, int64_t token)
-{
-    const struct shard *s = context;
-    return owner(s->play, token) == (int)(s - s->play->shards);
-}
+/* ---- what mutation i is ---- */
 
 static int rows_of(int mutation) { return 1 + mutation % ROWS_MAX; }
 /* Lasts until the next call. */
@@ -120,75 +54,6 @@ static void write_mutation(const struct play *p, int i, struct buf *out)
     mutation_encode(&m, out);
     arena_deinit(&arena);
 }
-
-/* ---- the node's program ---- */
-
-static bool all_are_open(const struct play *p)
-{
-    for (int i = 0; i < p->shards_count; i++)
-        if (!p->shards[i].is_open)
-            return false;
-    return true;
-}
-
-static void shard_start_writers(struct shard *);
-
-enum { OPEN, OPENED, TRUNCATE, TRUNCATED };
-static struct op_next shard_open(struct op *op)
-{
-    struct shard *s = owner_of(op, struct shard, op);
-    if (io_self(s->io) > 0 && s->play->acknowledged < s->play->late) {
-        if (!s->req.busy)
-            io_sleep(s->io, &s->req, op, 1000);
-        return op_wait(OPEN);
-    }
-    struct store_options options = { .commitlog_folder = "/commitlog",
-                                     .segment_bytes = 1 << 16,
-                                     .memtable_bytes = 64 << 20,
-                                     .catalog = &s->play->catalog,
-                                     .owns = owns,
-                                     .context = s };
-    store_open(s->io, &s->req, op, &options, &s->store, &s->failed);
-    return op_wait(OPENED);
-}
-
-static struct op_next shard_opened(struct op *op)
-{
-    struct shard *s = owner_of(op, struct shard, op);
-    if (s->req.busy)
-        return op_wait(OPENED);
-    ensure(s->req.err == OK);
-    s->is_open = true;
-    if (s->play->is_eager)
-        shard_start_writers(s);
-    return op_wait(TRUNCATE);
-}
-
-static struct op_next shard_truncate(struct op *op)
-{
-    struct shard *s = owner_of(op, struct shard, op);
-    if (!s->play->must_truncate || s->is_truncated)
-        return op_wait(TRUNCATE);
-    store_truncate(s->store, &s->req, op, &s->play->table->id);
-    return op_wait(TRUNCATED);
-}
-
-static struct op_next shard_truncated(struct op *op)
-{
-    struct shard *s = owner_of(op, struct shard, op);
-    if (s->req.busy)
-        return op_wait(TRUNCATED);
-    ensure(s->req.err == OK);
-    s->is_truncated = true;
-    return op_wait(TRUNCATE);
-}
-
-static const struct op_state shard_states[] = {
-    [OPEN] = { "open", shard_open, TO(OPENED) },
-    [OPENED] = { "opened", shard_opened, TO(TRUNCATE) },
-    [TRUNCATE] = { "truncate", shard_truncate, TO(TRUNCATED) },
-    [TRUNCATED] = { "truncated", shard_truncated, TO(TRUNCATE) },
-};
 
 enum { SEND, SENT };
 /* A partition that the shard owns, from `start` on; false when there is none. */
@@ -284,20 +149,27 @@ static void look_row(struct read_sink *sink, const struct row *row, bool is_live
     p->seen[i]++;
 }
 
-static void look_at_shard(struct play *p, int shard)
+static void look_at_shard(struct play *p, struct shard *shard)
 {
     struct look look = { { look_partition, look_row, read_ignore_range }, p };
-    struct arena arena = { 0 };
     struct read_outcome outcome = { 0 };
     struct read read = { .table = p->table->id, .is_range = true };
     read.after = INT64_MIN, read.upto = INT64_MAX;
     read.rows_limit = 1000, read.bytes_limit = 100000, read.now_seconds = 1;
+    sim_act(shard->io);
+    struct arena arena = { 0 };
     do {
+        struct io_req req = { 0 };
         read.from = outcome.last;
-        enum err e = store_read(p->shards[shard].store, &read, &arena, &look.sink, &outcome);
-        ensure(e == OK);
+        sim_act(shard->io); /* what it takes is the node's */
+        store_read_start(shard->store, &req, &shard->op, &read, &arena, &look.sink, &outcome);
+        while (req.busy)
+            ensure(sim_step(p->sim));
+        ensure(req.err == OK);
     } while (outcome.has_more);
+    sim_act(shard->io);
     arena_deinit(&arena);
+    sim_act(NULL);
 }
 
 /* All shards together hold each mutation whole or not at all, and as its fate wants it.  What may
@@ -306,7 +178,7 @@ static void look_at_all(struct play *p)
 {
     memset(p->seen, 0, sizeof p->seen);
     for (int shard = 0; shard < p->shards_count; shard++)
-        look_at_shard(p, shard);
+        look_at_shard(p, &p->shards[shard]);
     for (int i = 0; i < p->sent; i++) {
         bool is_there = p->seen[i] > 0;
         if (is_there ? p->seen[i] != rows_of(i) || p->fates[i] == GONE : p->fates[i] == THERE)
@@ -319,17 +191,6 @@ static void look_at_all(struct play *p)
 
 /* ---- lives ---- */
 
-static void life_begin(struct play *p, int shards_count)
-{
-    p->shards_count = shards_count;
-    p->must_rest = p->must_truncate = false;
-    p->sent_before = p->sent;
-    sim_start(p->sim, 0, shards_count, "10.0.0.1", shard_start, p);
-    while (!all_are_open(p))
-        ensure(sim_step(p->sim));
-    look_at_all(p);
-}
-
 static bool is_quiet(const struct play *p)
 {
     for (int i = 0; i < p->shards_count * WRITERS; i++)
@@ -338,16 +199,41 @@ static bool is_quiet(const struct play *p)
     return true;
 }
 
+static void writers_rest(struct play *p, bool must)
+{
+    p->must_rest = must;
+    for (int i = 0; !must && i < p->shards_count * WRITERS; i++)
+        if (op_running(&p->writers[i].op))
+            op_wake(&p->writers[i].op);
+}
+
+static void life_begin(struct play *p, int shards_count)
+{
+    p->shards_count = shards_count;
+    p->must_rest = p->must_truncate = false;
+    p->is_recovered = p->has_removed = p->is_erased = false;
+    p->sent_before = p->sent;
+    memset(p->writers, 0, sizeof p->writers);
+    sim_start(p->sim, 0, shards_count, "10.0.0.1", shard_start, p);
+    while (!all_are_open(p))
+        ensure(sim_step(p->sim));
+    writers_rest(p, true);
+    while (!is_quiet(p))
+        ensure(sim_step(p->sim));
+    look_at_all(p);
+    writers_rest(p, false);
+}
+
 /* Everything sent so far may go, and after the last answer it has gone. */
 static void truncate_begin(struct play *p)
 {
     for (int i = 0; i < p->sent; i++)
         p->fates[i] = p->fates[i] == GONE ? GONE : MAYBE;
     p->must_truncate = true;
-    for (int i = 0; i < p->shards_count; i++) {
+    p->is_erased = false;
+    for (int i = 0; i < p->shards_count; i++)
         p->shards[i].is_truncated = false;
-        op_wake(&p->shards[i].op);
-    }
+    wake_all(p);
 }
 
 static bool truncate_is_over(const struct play *p)
@@ -381,6 +267,13 @@ static void life_go_on(struct play *p, int events)
     }
 }
 
+/* The node's memory goes, and with it its references to what is the test's. */
+static void life_end(struct play *p)
+{
+    sim_kill(p->sim, 0, NULL);
+    p->table->refs = 1;
+}
+
 static void play_init(struct play *p, uint64_t seed, struct sim_faults faults)
 {
     *p = (struct play){ .sim = sim_new(seed, faults), .prng = { seed } };
@@ -392,6 +285,7 @@ static void play_init(struct play *p, uint64_t seed, struct sim_faults faults)
 static void play_deinit(struct play *p)
 {
     sim_free(p->sim);
+    p->table->refs = 1;
     catalog_deinit(&p->catalog);
     mem_free(p);
 }
@@ -410,7 +304,7 @@ START_TEST(what_was_acknowledged_survives_any_kill_and_any_shard_count)
         life_begin(p, counts[life]);
         writers_start(p);
         life_go_on(p, (int)prng_below(&p->prng, 2000));
-        sim_kill(p->sim, 0, NULL);
+        life_end(p);
     }
     life_begin(p, 2);
     ck_assert_uint_gt(p->acknowledged, 20);
@@ -427,16 +321,16 @@ START_TEST(a_kill_at_any_event_of_a_start_loses_nothing)
     life_begin(p, 2);
     writers_start(p);
     life_go_on(p, 150);
-    sim_kill(p->sim, 0, NULL);
+    life_end(p);
     p->shards_count = shards_count;
     sim_start(p->sim, 0, shards_count, "10.0.0.1", shard_start, p);
     for (int i = 0; i < events && !all_are_open(p); i++)
         sim_step(p->sim);
-    sim_kill(p->sim, 0, NULL);
+    life_end(p);
     life_begin(p, shards_count);
     writers_start(p);
     life_go_on(p, events);
-    sim_kill(p->sim, 0, NULL);
+    life_end(p);
     life_begin(p, 1);
     ck_assert_uint_gt(p->acknowledged, 1);
     play_deinit(p);
@@ -452,7 +346,7 @@ START_TEST(a_shard_that_opens_while_another_writes_finds_no_hole)
     p->late = 4 + (uint64_t)_i * 4;
     life_begin(p, 2);
     life_go_on(p, 100);
-    sim_kill(p->sim, 0, NULL);
+    life_end(p);
     life_begin(p, 2);
     play_deinit(p);
 }

@@ -95,10 +95,12 @@ START_TEST(a_table_dropped_while_a_mutation_waits_answers_not_found)
     while (counts_of(&s).commitlog.appends == 0)
         ck_assert(sim_step(s.sim));
     ck_assert(req.busy);
-    store_drop(s.store, &first->id);
+    struct io_req dropping = { 0 };
+    store_drop(s.store, &dropping, &s.op, &first->id, false);
     catalog_deinit(&s.catalog);
     catalog_init(&s.catalog);
     ck_assert_int_eq(stage_wait(&s, &req), ERR_NOT_FOUND);
+    ck_assert_int_eq(stage_wait(&s, &dropping), OK);
     ck_assert_uint_eq(counts_of(&s).memtable_bytes, 0);
     buf_deinit(&m);
     stage_deinit(&s);
@@ -156,7 +158,7 @@ END_TEST
 
 START_TEST(a_whole_record_without_sense_stops_the_start)
 {
-    static const char *const records[] = { "\x01\x01short", "\x02short", "\x01" };
+    static const char *const records[] = { "\x01\x01short", "\x01" };
     struct stage s;
     play_open(&s);
     ck_assert_int_eq(stage_close(&s), OK);
@@ -167,6 +169,22 @@ START_TEST(a_whole_record_without_sense_stops_the_start)
 }
 END_TEST
 
+static void note_segment(void *context, const char *path, uint64_t size)
+{
+    char *out = context;
+    (void)size;
+    if (!out[0] && strncmp(path, "/commitlog/0/", 13) == 0)
+        snprintf(out, 100, "%s", path);
+}
+/* The first segment of the only shard; until the next call. */
+static const char *segment_path(struct stage *s)
+{
+    static char path[100];
+    path[0] = 0;
+    sim_files(s->sim, SIM_CLIENT(0), note_segment, path);
+    return path;
+}
+
 /* The file with the first mutations is damaged where later syncs have proven it. */
 START_TEST(a_hole_stops_the_start_and_is_named)
 {
@@ -175,14 +193,16 @@ START_TEST(a_hole_stops_the_start_and_is_named)
     for (int i = 0; i < 10; i++)
         ck_assert_int_eq(put(&s, first, i, "needle in the log"), OK);
     ck_assert_int_eq(stage_close(&s), OK);
-    struct bytes file = sim_file(s.sim, SIM_CLIENT(0), "/commitlog/0/1.log");
+    const char *path = segment_path(&s);
+    struct bytes file = sim_file(s.sim, SIM_CLIENT(0), path);
     size_t offset = 0;
     while (offset + 6 < file.size && memcmp(file.data + offset, "needle", 6) != 0)
         offset++;
     ck_assert_uint_lt(offset + 6, file.size);
-    sim_file_set(s.sim, SIM_CLIENT(0), "/commitlog/0/1.log", offset, bytes_text("N"));
+    sim_file_set(s.sim, SIM_CLIENT(0), path, offset, bytes_text("N"));
     ck_assert_int_eq(stage_open(&s), ERR_CORRUPT);
-    ck_assert_ptr_nonnull(strstr(s.failed.text, "/commitlog/0/1.log: offset"));
+    ck_assert_ptr_nonnull(strstr(s.failed.text, path));
+    ck_assert_ptr_nonnull(strstr(s.failed.text, "--commitlog-skip-hole"));
     stage_deinit(&s);
 }
 END_TEST
@@ -278,19 +298,19 @@ END_TEST
 START_TEST(a_close_waits_for_what_is_under_way)
 {
     struct stage s;
-    struct io_req applies[10] = { 0 }, truncation = { 0 }, closing = { 0 };
+    struct io_req applies[10] = { 0 }, flush = { 0 }, closing = { 0 };
     struct buf m = { 0 };
     play_open(&s);
     stage_put(first, "key1", 1, bytes_text("x"), 1, &m);
     for (size_t i = 0; i < array_count(applies); i++)
         store_apply(s.store, &applies[i], &s.op, buf_bytes(&m));
-    store_truncate(s.store, &truncation, &s.op, &second->id);
+    store_flush(s.store, &flush, &s.op, NULL, NULL);
     store_close(&s.store, &closing, &s.op);
     ck_assert_ptr_null(s.store);
     ck_assert_int_eq(stage_wait(&s, &closing), OK);
     for (size_t i = 0; i < array_count(applies); i++)
         ck_assert(!applies[i].busy && applies[i].err == OK);
-    ck_assert(!truncation.busy && truncation.err == OK);
+    ck_assert(!flush.busy && (flush.err == OK || flush.err == ERR_STOPPED));
     ck_assert_int_eq(stage_open(&s), OK);
     ck_assert(is_there(&s, first, 1));
     buf_deinit(&m);
@@ -308,7 +328,7 @@ int main(void)
     tcase_add_test(t, what_is_not_a_mutation_is_refused_before_the_log);
     tcase_add_test(t, a_read_of_a_table_that_is_not_there_says_so_and_an_empty_one_is_empty);
     tcase_add_test(t, a_record_of_an_unknown_kind_is_of_a_newer_version);
-    tcase_add_loop_test(t, a_whole_record_without_sense_stops_the_start, 0, 3);
+    tcase_add_loop_test(t, a_whole_record_without_sense_stops_the_start, 0, 2);
     tcase_add_test(t, a_hole_stops_the_start_and_is_named);
     tcase_add_test(t, other_names_in_the_folder_are_left_alone);
     tcase_add_test(t, whichever_disk_call_fails_nothing_acknowledged_is_lost);

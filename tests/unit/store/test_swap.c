@@ -8,7 +8,7 @@
 #include "../../lib/await.h"
 #include "base/mem.h"
 #include "props.h"
-#include "store/recover.h"
+#include "store/folder.h"
 #include "store/seal.h"
 #include "store/swap.h"
 

@@ -1,0 +1,301 @@
+/* erase.c - shard 0's part of TRUNCATE and DROP: all files of a table go, by one swap.
+ *
+ *     begin ──> list ──> made ──> write ──> sync ──> shut ──> swap ──> ended        TRUNCATE
+ *                 │         (a floor instead of the files)      ^       │
+ *                 │                                             │       └──> undo ──> ended: failed
+ *                 └──> swap ──> folder ──> above ──> ended      │                     DROP
+ *                                                               └─ what failed before: undo
+ *
+ * Every shard holds the table meanwhile (hold.c), so no flush adds a file behind the listing.  All
+ * that looks like a file of an SSTable goes, also those that no shard could open; Data.db goes
+ * first, since it is what makes a file count.
+ *
+ * The snapshots of a dropped table stay, and with them its folder.
+ */
+// SPDX-License-Identifier: Apache-2.0
+#include "base/mem.h"
+#include "store/folder.h"
+#include "store/hold.h"
+#include "store/seal.h"
+#include "store/swap.h"
+
+enum { BEGIN, LIST, MADE, WRITE, SYNC, SHUT, SWAP, FOLDER, ABOVE, UNDO, END };
+
+struct erasing {
+    struct op op;
+    struct store *store;
+    struct io_req *done;
+    struct io_req req;
+    struct arena arena;
+    struct uuid table;
+    const char *folder, *fresh; /* paths: of the table; of the temporary floor */
+    bool is_drop;
+    struct floor floor;
+    struct buf text;
+    struct io_names names;
+    struct io_file *file;
+    struct swap swap;
+    enum err err;
+};
+
+static struct erasing *erasing_of(struct op *op) { return owner_of(op, struct erasing, op); }
+
+static struct op_next erasing_begin(struct op *op)
+{
+    struct erasing *x = erasing_of(op);
+    struct io *io = x->store->io;
+    if (x->is_drop)
+        io_stat(io, &x->req, op, x->folder, arena_new(&x->arena, struct io_stat));
+    else
+        folder_make(io, &x->req, op, x->store->options.data_folder, x->folder);
+    return op_wait(LIST);
+}
+
+static struct op_next erasing_fail(struct erasing *x, enum err err)
+{
+    x->err = err;
+    if (x->file)
+        io_close(x->store->io, &x->req, &x->op, &x->file);
+    return x->req.busy ? op_wait(UNDO) : op_goto(UNDO);
+}
+
+static struct op_next erasing_list(struct op *op)
+{
+    struct erasing *x = erasing_of(op);
+    if (x->req.busy)
+        return op_wait(LIST);
+    if (x->is_drop && x->req.err == ERR_NOT_FOUND)
+        return op_end(op, OK);
+    if (x->req.err != OK)
+        return op_end(op, x->req.err);
+    io_list(x->store->io, &x->req, op, x->folder, &x->arena, &x->names);
+    return op_wait(MADE);
+}
+
+/* ---- what goes ---- */
+
+static bool is_file_of_table(const char *name, bool *is_data)
+{
+    struct sstable_name parsed;
+    enum sstable_component component;
+    uint64_t generation;
+    *is_data = false;
+    if (seal_name_parse(name, "floor-", &generation))
+        return true;
+    if (sstable_name_parse(name, &parsed, &component, NULL) != OK)
+        return false;
+    *is_data = component == COMPONENT_DATA;
+    return true;
+}
+
+static void removes_take(struct erasing *x, bool wants_data)
+{
+    for (size_t i = 0; i < x->names.count; i++) {
+        bool is_data;
+        if (is_file_of_table(x->names.names[i], &is_data) && is_data == wants_data)
+            x->swap.removes[x->swap.removes_count++] = x->names.names[i];
+    }
+}
+
+static struct op_next erasing_made(struct op *op)
+{
+    struct erasing *x = erasing_of(op);
+    struct store *s = x->store;
+    if (x->req.busy)
+        return op_wait(MADE);
+    if (x->req.err != OK)
+        return op_end(op, x->req.err);
+    x->swap = (struct swap){ .folder = x->folder, .generation = store_generation(s) };
+    x->swap.removes = arena_array(&x->arena, const char *, x->names.count);
+    removes_take(x, true);
+    removes_take(x, false);
+    if (x->is_drop) {
+        swap_start(s->io, &x->req, op, &x->swap);
+        return op_wait(FOLDER);
+    }
+    x->swap.adds = arena_array(&x->arena, const char *, 1);
+    x->swap.adds[0] =
+        arena_printf(&x->arena, "floor-%llu.txt", (unsigned long long)x->swap.generation);
+    x->swap.adds_count = 1;
+    x->fresh = arena_printf(&x->arena, "%s/%s" TEMPORARY, x->folder, x->swap.adds[0]);
+    floor_encode(&x->floor, &x->text);
+    io_open(s->io, &x->req, op, x->fresh, IO_CREATE, &x->file);
+    return op_wait(WRITE);
+}
+
+/* ---- the floor ---- */
+
+static struct op_next erasing_write(struct op *op)
+{
+    struct erasing *x = erasing_of(op);
+    if (x->req.busy)
+        return op_wait(WRITE);
+    if (x->req.err != OK) {
+        x->file = NULL;
+        return op_end(op, x->req.err);
+    }
+    io_write(x->store->io, &x->req, op, x->file, x->text.data, x->text.size, 0);
+    return op_wait(SYNC);
+}
+
+static struct op_next erasing_sync(struct op *op)
+{
+    struct erasing *x = erasing_of(op);
+    if (x->req.busy)
+        return op_wait(SYNC);
+    if (x->req.err != OK)
+        return erasing_fail(x, x->req.err);
+    io_sync(x->store->io, &x->req, op, x->file);
+    return op_wait(SHUT);
+}
+
+static struct op_next erasing_shut(struct op *op)
+{
+    struct erasing *x = erasing_of(op);
+    if (x->req.busy)
+        return op_wait(SHUT);
+    if (x->req.err != OK)
+        return erasing_fail(x, x->req.err);
+    io_close(x->store->io, &x->req, op, &x->file);
+    return op_wait(SWAP);
+}
+
+static struct op_next erasing_swap(struct op *op)
+{
+    struct erasing *x = erasing_of(op);
+    if (x->req.busy)
+        return op_wait(SWAP);
+    if (x->req.err != OK)
+        return erasing_fail(x, x->req.err);
+    swap_start(x->store->io, &x->req, op, &x->swap);
+    return op_wait(END);
+}
+
+/* ---- the folder of a dropped table ---- */
+
+static struct op_next erasing_folder(struct op *op)
+{
+    struct erasing *x = erasing_of(op);
+    if (x->req.busy)
+        return op_wait(FOLDER);
+    if (x->req.err != OK)
+        return op_end(op, x->req.err);
+    io_remove(x->store->io, &x->req, op, x->folder);
+    return op_wait(ABOVE);
+}
+
+static struct op_next erasing_above(struct op *op)
+{
+    struct erasing *x = erasing_of(op);
+    if (x->req.busy)
+        return op_wait(ABOVE);
+    if (x->req.err != OK) /* snapshots are in it, or the next start tries again */
+        return op_end(op, OK);
+    io_sync_dir(x->store->io, &x->req, op, folder_above(&x->arena, x->folder));
+    return op_wait(END);
+}
+
+/* ---- ends ---- */
+
+static struct op_next erasing_undo(struct op *op)
+{
+    struct erasing *x = erasing_of(op);
+    if (x->req.busy)
+        return op_wait(UNDO);
+    io_remove(x->store->io, &x->req, op, x->fresh);
+    return op_wait(END);
+}
+
+static struct op_next erasing_end(struct op *op)
+{
+    struct erasing *x = erasing_of(op);
+    if (x->req.busy)
+        return op_wait(END);
+    if (x->err != OK || x->req.err == OK || x->is_drop)
+        return op_end(op, x->err);
+    if (x->req.err == ERR_STOPPED) /* the next start decides */
+        return op_end(op, ERR_STOPPED);
+    return erasing_fail(x, x->req.err);
+}
+
+static const struct op_state states[] = {
+    [BEGIN] = { "erase begin", erasing_begin, TO(LIST) },
+    [LIST] = { "erase list", erasing_list, TO(MADE) },
+    [MADE] = { "erase made", erasing_made, TO(WRITE) | TO(FOLDER) },
+    [WRITE] = { "erase write", erasing_write, TO(SYNC) },
+    [SYNC] = { "erase sync", erasing_sync, TO(SHUT) | TO(UNDO) },
+    [SHUT] = { "erase shut", erasing_shut, TO(SWAP) | TO(UNDO) },
+    [SWAP] = { "erase swap", erasing_swap, TO(END) | TO(UNDO) },
+    [FOLDER] = { "erase folder", erasing_folder, TO(ABOVE) },
+    [ABOVE] = { "erase above", erasing_above, TO(END) },
+    [UNDO] = { "erase undo", erasing_undo, TO(END) },
+    [END] = { "erase end", erasing_end, TO(UNDO) },
+};
+
+/* The next floor begins with this one. */
+static void erasing_keep_floor(struct erasing *x)
+{
+    struct table_data *d = store_data(x->store, &x->table);
+    for (size_t i = 0; d && i < x->floor.count; i++)
+        floor_raise(&d->floor, &d->arena, x->floor.places[i]);
+    if (d)
+        d->is_folder_made = true;
+}
+
+static void erasing_release(struct op *op)
+{
+    struct erasing *x = erasing_of(op);
+    struct store *s = x->store;
+    struct io_req *done = x->done;
+    enum err err = op->err;
+    ensure(!x->req.busy && !x->file);
+    if (err == OK && !x->is_drop)
+        erasing_keep_floor(x);
+    buf_deinit(&x->text);
+    arena_deinit(&x->arena);
+    mem_free(x);
+    ensure(s->erasures > 0);
+    s->erasures--;
+    io_req_end(done, err);
+    store_left(s);
+}
+
+static struct erasing *erasing_new(struct store *s, const struct uuid *table)
+{
+    struct erasing *x = mem_zalloc(sizeof *x);
+    ensure(!s->closing);
+    x->store = s;
+    x->table = *table;
+    s->erasures++;
+    return x;
+}
+
+static void erasing_start(struct erasing *x, struct io_req *req, struct op *op)
+{
+    x->done = req;
+    io_req_begin(req, op);
+    op_start(&x->op, io_ops(x->store->io), op, states, erasing_release);
+}
+
+void store_erase(struct store *s, struct io_req *req, struct op *op, const struct uuid *table,
+                 struct store_held *const *held, size_t count)
+{
+    struct erasing *x = erasing_new(s, table);
+    const struct table_data *d = store_data(s, table);
+    ensure(d && d->holds > 0);
+    x->folder = arena_text(&x->arena, bytes_text(d->folder));
+    for (size_t i = 0; i < d->floor.count; i++)
+        floor_raise(&x->floor, &x->arena, d->floor.places[i]);
+    for (size_t i = 0; i < count; i++)
+        for (size_t k = 0; k < held[i]->floor.count; k++)
+            floor_raise(&x->floor, &x->arena, held[i]->floor.places[k]);
+    erasing_start(x, req, op);
+}
+
+void store_remove(struct store *s, struct io_req *req, struct op *op, const struct table *table)
+{
+    struct erasing *x = erasing_new(s, &table->id);
+    x->is_drop = true;
+    x->folder = folder_path(&x->arena, s->options.data_folder, table);
+    erasing_start(x, req, op);
+}

@@ -14,6 +14,9 @@
  *     sstable.c   files of tables: dump
  *       sstable_file.c reading one  sstable_stats.c  sstable_verify.c  sstable_rewrite.c
  *
+ *     upkeep.c    flush, snapshots, cache     operate.c   operations of a node
+ *     import.c    files for a node            tablestats.c  what it has of its tables
+ *
  *     csv.c table.c tree.c progress.c http.c session.c: what the commands are made with
  *
  * Data goes to standard output, everything else to standard error.  Whatever is wrong is one line:
@@ -34,4 +37,12 @@ int status_run(const struct options *);
 int info_run(const struct options *);
 int cluster_run(const struct options *);
 int bench_run(const struct options *);
+int flush_run(const struct options *);
+int snapshot_run(const struct options *);
+int listsnapshots_run(const struct options *);
+int clearsnapshot_run(const struct options *);
+int cache_run(const struct options *);
+int refresh_run(const struct options *);
+int tablestats_run(const struct options *);
+int tablehistograms_run(const struct options *);
 int sstable_run(const struct options *);

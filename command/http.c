@@ -1,4 +1,4 @@
-/* http.c - GET, over TCP or a Unix socket: what the admin port needs, no more.
+/* http.c - GET and POST, over TCP or a Unix socket: what the admin port needs, no more.
  *
  * One request a connection (`Connection: close`).  The answer ends after Content-Length bytes or,
  * without it, with the connection.  Everything waits at most until one deadline.
@@ -176,26 +176,62 @@ static enum err answer_take(struct exchange *x, struct arena *arena, struct http
     return OK;
 }
 
+static enum err exchange_do(struct exchange *x, enum err connected, struct bytes request,
+                            struct arena *arena, struct http_answer *out)
+{
+    enum err err = connected;
+    *out = (struct http_answer){ 0 };
+    if (err == OK)
+        err = all_send(x, request);
+    if (err == OK)
+        err = answer_take(x, arena, out);
+    if (x->fd >= 0)
+        close(x->fd);
+    buf_deinit(&x->got);
+    return err;
+}
+
+static struct exchange exchange_until(unsigned timeout_ms)
+{
+    return (struct exchange){ .fd = -1,
+                              .deadline_ns = tell_now_ns() + (uint64_t)timeout_ms * 1000000 };
+}
+
 enum err http_get(struct arena *arena, const char *host, uint16_t port, const char *path,
                   unsigned timeout_ms, struct http_answer *out)
 {
-    struct exchange x = { .fd = -1 };
-    char request[256];
+    struct exchange x = exchange_until(timeout_ms);
+    struct buf request = buf_in(arena);
     bool is_unix = host[0] == '/';
-    *out = (struct http_answer){ 0 };
-    x.deadline_ns = tell_now_ns() + (uint64_t)timeout_ms * 1000000;
-    int size = snprintf(request, sizeof request,
-                        "GET %s HTTP/1.1\r\nHost: %s\r\nConnection: close\r\n\r\n", path,
-                        is_unix ? "localhost" : host);
-    if (size < 0 || (size_t)size >= sizeof request)
-        return ERR_LIMIT;
+    buf_printf(&request, "GET %s HTTP/1.1\r\nHost: %s\r\nConnection: close\r\n\r\n", path,
+               is_unix ? "localhost" : host);
     enum err err = is_unix ? unix_connect(&x, host) : tcp_connect(&x, host, port);
-    if (err == OK)
-        err = all_send(&x, bytes_of(request, (size_t)size));
-    if (err == OK)
-        err = answer_take(&x, arena, out);
-    if (x.fd >= 0)
-        close(x.fd);
-    buf_deinit(&x.got);
-    return err;
+    return exchange_do(&x, err, buf_bytes(&request), arena, out);
+}
+
+enum err http_post(struct arena *arena, const char *socket, const char *path, struct bytes form,
+                   unsigned timeout_ms, struct http_answer *out)
+{
+    struct exchange x = exchange_until(timeout_ms);
+    struct buf request = buf_in(arena);
+    buf_printf(&request,
+               "POST %s HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n"
+               "Content-Type: application/x-www-form-urlencoded\r\nContent-Length: %zu\r\n\r\n",
+               path, form.size);
+    buf_put_bytes(&request, form);
+    return exchange_do(&x, unix_connect(&x, socket), buf_bytes(&request), arena, out);
+}
+
+void form_put(struct buf *form, const char *name, const char *value)
+{
+    static const char plain[] =
+        "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-._~/";
+    if (!value || !*value)
+        return;
+    buf_printf(form, "%s%s=", form->size ? "&" : "", name);
+    for (; *value; value++)
+        if (strchr(plain, *value))
+            buf_put_u8(form, (uint8_t)*value);
+        else
+            buf_printf(form, "%%%02X", (unsigned)(uint8_t)*value);
 }

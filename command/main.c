@@ -56,8 +56,9 @@ static const struct command commands[] = {
       "Shows every node of the ring, each asked through its admin port.\n" },
     { "info", "", 0, 0, info_run, TAKES(hosts) | TAKES(admin_port) | TAKES(json),
       "Shows one node's process: version, folders, and how its memory is divided.\n" },
-    { "sstable", "dump|stats|verify|scrub|upgrade FILE-Data.db", 2, 2, sstable_run,
-      TAKES(json) | TAKES(raw_times) | TAKES(lines) | TAKES(keys_only) | TAKES(to_version),
+    { "sstable", "dump|stats|verify|scrub|upgrade FILE-Data.db | import DIR", 2, 2, sstable_run,
+      TAKES_OPERATION | TAKES(keyspace) | TAKES(table) | TAKES(raw_times) | TAKES(lines) |
+          TAKES(keys_only) | TAKES(to_version),
       "Looks at files of tables, Cassandra's or ours, without a node.\n"
       "\n"
       "    rondo sstable verify data/shop/orders-*/nb-7-big-Data.db\n"
@@ -71,7 +72,34 @@ static const struct command commands[] = {
       "upgrade  writes the file again in another version of the format (--to), which takes its\n"
       "         place\n"
       "\n"
-      "scrub and upgrade change the folder: the node that it belongs to must not be running.\n" },
+      "scrub and upgrade change the folder: the node that it belongs to must not be running.\n"
+      "\n"
+      "import   has the node at --host take in all SSTables of a folder, such as a snapshot of\n"
+      "         Cassandra's: each is read whole and checked, then written as the node's own; the\n"
+      "         folder stays as it is.  The table is the one that schema.cql in the folder or its\n"
+      "         name tells; --keyspace and --table name another\n" },
+    { "flush", "[KEYSPACE [TABLE]]", 0, 2, flush_run, TAKES_OPERATION,
+      "Writes what is in memory into files: of one table, a keyspace, or all of the node.\n" },
+    { "snapshot", "[KEYSPACE [TABLE]]", 0, 2, snapshot_run, TAKES_OPERATION | TAKES(tag),
+      "Keeps the files of tables as they are now, under a name.\n"
+      "\n"
+      "It flushes, and makes hard links in DATA/KEYSPACE/TABLE-ID/snapshots/TAG, beside them\n"
+      "schema.cql and manifest.json as Cassandra writes them.  Without --tag it is the time.\n" },
+    { "listsnapshots", "", 0, 0, listsnapshots_run, TAKES_OPERATION,
+      "Shows the snapshots of a node; true size: what would be free without it.\n" },
+    { "clearsnapshot", "[KEYSPACE [TABLE]]", 0, 2, clearsnapshot_run,
+      TAKES_OPERATION | TAKES(tag) | TAKES(all),
+      "Removes snapshots: those of one --tag, or --all; also those of dropped tables.\n" },
+    { "refresh", "KEYSPACE TABLE", 1, 2, refresh_run, TAKES_OPERATION,
+      "Takes in the SSTables that were put into the table's folder by hand.\n"
+      "\n"
+      "They are checked and written as the node's own, as `rondo sstable import` does, and go.\n" },
+    { "tablestats", "[KEYSPACE[.TABLE]]", 0, 2, tablestats_run, TAKES_OPERATION,
+      "Shows what a node has of its tables: files, space, filters, reads and writes, damage.\n" },
+    { "tablehistograms", "KEYSPACE TABLE", 1, 2, tablehistograms_run, TAKES_OPERATION,
+      "Shows percentiles of a table: SSTables per read, latencies, sizes of partitions.\n" },
+    { "cache", "drop", 1, 1, cache_run, TAKES_OPERATION,
+      "drop: lets go of what is kept of files in memory, the node's own and the system's.\n" },
     { "bench", "keyvalue", 1, 2, bench_run,
       TAKES_NODE | TAKES(rows) | TAKES(seconds) | TAKES(connections) | TAKES(depth) |
           TAKES(value_bytes) | TAKES(rf) | TAKES(rate) | TAKES(no_load) | TAKES(consistency) |
@@ -87,19 +115,19 @@ static const struct command commands[] = {
 };
 
 static const char *const not_yet[] = {
-    "cql",     "flush",    "compact", "snapshot",     "clearsnapshot", "drain",      "cleanup",
-    "repair",  "hints",    "sweep",   "decommission", "join",          "removenode", "replace",
-    "rebuild", "truncate", "upgrade", "divergence",   "backup",        "restore",
+    "cql",      "compact",      "drain",      "cleanup",    "repair",  "hints",
+    "sweep",    "decommission", "join",       "removenode", "replace", "rebuild",
+    "truncate", "upgrade",      "divergence", "backup",     "restore",
 };
 
 static void help_all(FILE *out)
 {
     fputs("rondo - works with a ring of Rondo nodes\n\n", out);
     for (size_t i = 0; i < array_count(commands); i++)
-        fprintf(out, "    %-9s %.*s\n", commands[i].name, (int)strcspn(commands[i].about, "\n"),
+        fprintf(out, "    %-16s %.*s\n", commands[i].name, (int)strcspn(commands[i].about, "\n"),
                 commands[i].about);
-    fputs("    version   Prints the version.\n"
-          "    help      Prints this, or says more: rondo help COMMAND\n"
+    fputs("    version          Prints the version.\n"
+          "    help             Prints this, or says more: rondo help COMMAND\n"
           "\n"
           "    rondo query \"SELECT release_version FROM system.local\"\n"
           "    rondo cluster start --dir ring\n"

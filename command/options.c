@@ -135,13 +135,14 @@ static void defaults_put(struct options *into)
     }
 }
 
-/* The option that an argument names; *value is what stands behind its '=', or NULL. */
-static const struct option *option_find(const char *argument, const char **value)
+/* The option that an argument names, a letter among those that are taken; *value is what stands
+ * behind its '=', or NULL. */
+static const struct option *option_find(const char *argument, uint64_t takes, const char **value)
 {
     *value = NULL;
     if (argument[1] != '-') {
         for (size_t i = 0; i < OPTIONS_COUNT; i++)
-            if (table[i].letter && table[i].letter == argument[1] && argument[2] == '\0')
+            if ((takes >> i & 1) && table[i].letter == argument[1] && argument[2] == '\0')
                 return &table[i];
         return NULL;
     }
@@ -167,7 +168,7 @@ static enum err flag_take(struct options *into, uint64_t takes, struct arguments
 {
     const char *argument = args->list[args->at++];
     const char *value;
-    const struct option *o = option_find(argument, &value);
+    const struct option *o = option_find(argument, takes, &value);
     if (!o || !(takes >> (o - table) & 1))
         return report_set(report, ERR_SYNTAX, "%.*s is not known here", (int)strcspn(argument, "="),
                           argument);

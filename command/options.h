@@ -30,6 +30,9 @@ enum { OPTIONS_WORDS_MAX = 8, OPTIONS_HOSTS_TEXT = 512 };
       "where bad rows go (default: KEYSPACE.TABLE.rejected.csv)")                                 \
     X("in-flight", in_flight, COUNT, 0, "256", "1..1024", "N", "rows that may be under way")      \
     X("local", local, YES, 0, "", "", "", "ask only the node named by --host")                    \
+    X("tag", tag, TEXT, 't', "", "", "TAG", "the snapshot's name")                                \
+    X("table", table, TEXT, 't', "", "", "TABLE", "the table that files are for")                 \
+    X("all", all, YES, 0, "", "", "", "every snapshot")                                           \
     X("nodes", nodes, COUNT, 'n', "3", "1..64", "N", "how many nodes, at the first start")        \
     X("dir", dir, TEXT, 'd', "", "", "DIR", "the cluster's folder; required")                     \
     X("address", address, TEXT, 0, "127.0.0.1", "", "IPv4",                                       \
@@ -76,6 +79,7 @@ struct options {
 
 /* What a command takes: a bit per option. */
 #define TAKES(field) (UINT64_C(1) << OPTION_##field)
+#define TAKES_OPERATION (TAKES(hosts) | TAKES(admin_port) | TAKES(json))
 #define TAKES_NODE (TAKES(hosts) | TAKES(port) | TAKES(admin_port) | TAKES(json))
 
 /* OK, or ERR_SYNTAX with the sentence.  `arguments` begin behind the command's name; texts are

@@ -108,6 +108,8 @@ int sstable_run(const struct options *o)
 {
     struct report report = { 0 };
     const char *verb = o->words[0], *path = o->words[1];
+    if (strcmp(verb, "import") == 0)
+        return sstable_import(o);
     if (strcmp(verb, "scrub") == 0)
         return sstable_scrub(o);
     for (size_t i = 0; i < array_count(verbs); i++) {

@@ -11,3 +11,4 @@ enum err sstable_verify(struct table_file *, const struct options *, struct repo
 enum err sstable_upgrade(struct table_file *, const struct options *, struct report *);
 /* Opens its file itself; the exit code. */
 int sstable_scrub(const struct options *);
+int sstable_import(const struct options *); /* through a node: import.c */

@@ -1,0 +1,133 @@
+/* operate.c - see operate.h.
+ *
+ *     GET /api/v1/info (TCP) ──> its socket's path ──> POST /api/v1/ops/<verb> (socket)
+ *                                          GET /api/v1/ops/<id>, again and again ──> done | failed
+ *
+ * An interrupt ends the command, not the operation.
+ */
+// SPDX-License-Identifier: Apache-2.0
+#include "command/operate.h"
+
+#include "command/command.h"
+#include "command/nodes.h"
+#include "command/progress.h"
+#include "command/tell.h"
+
+enum { ASK_MS = 10000, PAUSE_LEAST_MS = 2, PAUSE_MOST_MS = 200 };
+
+/* The path of the node's socket; NULL when the reason has been told. */
+static const char *socket_find(const struct options *o, struct arena *arena)
+{
+    const struct tree *info = nodes_get(o, arena, "/api/v1/info");
+    struct bytes path = tree_text(info, "socket");
+    if (!info)
+        return NULL;
+    if (path.size == 0 || path.data[0] != '/') {
+        (void)tell("%s does not name the socket that operations go through", o->hosts);
+        return NULL;
+    }
+    return arena_text(arena, path);
+}
+
+static const struct tree *answer_take(struct arena *arena, const char *path, enum err err,
+                                      const struct http_answer *answer)
+{
+    const struct tree *said = NULL;
+    if (err != OK) {
+        (void)tell("operations go through %s, which does not answer here (%s): run this on the "
+                   "node's machine, as its user",
+                   path, err_text(err));
+        return NULL;
+    }
+    if (answer->status == 200 || answer->status == 202)
+        said = tree_parse(arena, answer->body);
+    if (!said)
+        (void)tell("%.*s", (int)strcspn(arena_text(arena, answer->body), "\n"),
+                   (const char *)answer->body.data);
+    return said;
+}
+
+static void progress_show(struct progress *p, const struct tree *said)
+{
+    const struct tree *progress = tree_get(said, "progress");
+    uint64_t done = (uint64_t)tree_number(progress, "done", 0);
+    p->total = (uint64_t)tree_number(progress, "total", 0);
+    progress_at(p, done, done);
+}
+
+static bool is_running(const struct tree *said)
+{
+    return bytes_equal(tree_text(said, "state"), bytes_text("running"));
+}
+
+/* Asks until it has ended; NULL when the reason has been told. */
+static const struct tree *operation_watch(struct arena *arena, const char *path, const char *verb,
+                                          const struct tree *said)
+{
+    struct http_answer answer;
+    struct progress progress;
+    unsigned pause_ms = PAUSE_LEAST_MS;
+    const char *page = arena_printf(arena, "/api/v1/ops/%.0f", tree_number(said, "id", 0));
+    const char *unit = arena_text(arena, tree_text(tree_get(said, "progress"), "unit"));
+    progress_begin(&progress, verb, unit, 0);
+    while (said && is_running(said)) {
+        tell_pause_ms(pause_ms);
+        pause_ms = (unsigned)u64_min(pause_ms * 2, PAUSE_MOST_MS);
+        enum err err = http_get(arena, path, 0, page, ASK_MS, &answer);
+        said = answer_take(arena, path, err, &answer);
+        if (said)
+            progress_show(&progress, said);
+    }
+    progress_hide(&progress);
+    return said;
+}
+
+int operate(const struct options *o, struct arena *arena, const char *verb, struct bytes form,
+            const struct tree **out)
+{
+    struct http_answer answer;
+    const char *path = socket_find(o, arena);
+    *out = NULL;
+    if (!path)
+        return EXIT_FAILED;
+    enum err err =
+        http_post(arena, path, arena_printf(arena, "/api/v1/ops/%s", verb), form, ASK_MS, &answer);
+    const struct tree *said = answer_take(arena, path, err, &answer);
+    if (said)
+        said = operation_watch(arena, path, verb, said);
+    if (!said)
+        return EXIT_FAILED;
+    *out = said;
+    struct bytes error = tree_text(said, "error");
+    if (o->json)
+        printf("%.*s\n", (int)said->source.size, (const char *)said->source.data);
+    if (error.size == 0)
+        return EXIT_DONE;
+    return tell("%s: %.*s", verb, (int)error.size, (const char *)error.data);
+}
+
+int operate_plainly(const struct options *o, const char *verb, struct buf *form)
+{
+    struct arena arena = { 0 };
+    const struct tree *said;
+    int code = operate(o, &arena, verb, buf_bytes(form), &said);
+    buf_deinit(form);
+    arena_deinit(&arena);
+    return code;
+}
+
+void form_put_table(struct buf *form, const struct options *o, size_t first_word)
+{
+    struct arena arena = { 0 };
+    const char *keyspace = first_word < o->words_count ? o->words[first_word] : NULL;
+    const char *table = first_word + 1 < o->words_count ? o->words[first_word + 1] : NULL;
+    const char *dot = keyspace && !table ? strchr(keyspace, '.') : NULL;
+    if (dot) {
+        table = dot + 1;
+        keyspace =
+            arena_text(&arena, bytes_of((const uint8_t *)keyspace, (size_t)(dot - keyspace)));
+    }
+    form_put(form, "keyspace", keyspace);
+    form_put(form, "table", table);
+    arena_deinit(&arena);
+}

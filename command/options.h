@@ -31,7 +31,7 @@ enum { OPTIONS_WORDS_MAX = 8, OPTIONS_HOSTS_TEXT = 512 };
     X("in-flight", in_flight, COUNT, 0, "256", "1..1024", "N", "rows that may be under way")      \
     X("local", local, YES, 0, "", "", "", "ask only the node named by --host")                    \
     X("tag", tag, TEXT, 't', "", "", "TAG", "the snapshot's name")                                \
-    X("table", table, TEXT, 't', "", "", "TABLE", "the table that files are for")                 \
+    X("table", table, TEXT, 0, "", "", "TABLE", "the table that files are for")                   \
     X("all", all, YES, 0, "", "", "", "every snapshot")                                           \
     X("nodes", nodes, COUNT, 'n', "3", "1..64", "N", "how many nodes, at the first start")        \
     X("dir", dir, TEXT, 'd', "", "", "DIR", "the cluster's folder; required")                     \

@@ -191,6 +191,14 @@ static bool fits_column(const struct type *type, const struct cell *cell, const 
            type_path_compare(type, before->path, cell->path) < 0;
 }
 
+/* Files rely on it: a value of fixed size has it, or is empty. */
+static bool has_its_size(const struct type *type, const struct cell *cell)
+{
+    size_t fixed;
+    return !type_sstable_fixed_bytes(type, &fixed) || cell->value.size == 0 ||
+           cell->value.size == fixed;
+}
+
 /* May it stand behind the cells that the row has? */
 static bool fits_row(const struct column *column, const struct row *row, const struct cell *cell)
 {
@@ -201,7 +209,8 @@ static bool fits_row(const struct column *column, const struct row *row, const s
         return false;
     if (type_is_multicell(column->type))
         return fits_column(column->type, cell, before);
-    return !before && !cell->path.size && cell->kind != CELL_COLUMN_DELETED;
+    return !before && !cell->path.size && cell->kind != CELL_COLUMN_DELETED &&
+           has_its_size(column->type, cell);
 }
 
 static void take_cells(struct cursor *c, const struct table *table, struct row_space *space,

@@ -114,7 +114,7 @@ static inline void sample_value(struct prng *prng, enum type_kind kind, struct b
 static inline struct table *sample_table(size_t partition_count, size_t clustering_count,
                                          const enum type_kind *clustering, unsigned reversed)
 {
-    static const enum type_kind values[] = { TYPE_INT, TYPE_TEXT, TYPE_BLOB };
+    static const enum type_kind values[] = { TYPE_VARINT, TYPE_TEXT, TYPE_BLOB };
     struct table *table = table_new();
     struct arena *arena = &table->arena;
     table->keyspace = "ks", table->name = "t";

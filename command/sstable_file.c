@@ -57,18 +57,23 @@ static enum err decoder_fault(const struct table_file *f, enum sstable_component
     return report_set(report, e, "%s: %s", path, said->text);
 }
 
-/* Reads up to n bytes; fewer only at the end. */
-static enum err read_at(const struct table_file *f, enum sstable_component c, int fd,
-                        struct bytes to, uint64_t offset, size_t *got, struct report *report)
+struct piece {
+    enum sstable_component component;
+    int fd;
+    uint8_t *to;
+    size_t size, got;
+    uint64_t offset;
+};
+/* Reads up to `size` bytes; fewer only at the end. */
+static enum err read_piece(const struct table_file *f, struct piece *p, struct report *report)
 {
-    *got = 0;
-    while (*got < to.size) {
-        ssize_t n = pread(fd, (uint8_t *)to.data + *got, to.size - *got, (off_t)(offset + *got));
+    while (p->got < p->size) {
+        ssize_t n = pread(p->fd, p->to + p->got, p->size - p->got, (off_t)(p->offset + p->got));
         if (n < 0 && errno != EINTR)
-            return system_fault(f, c, report);
+            return system_fault(f, p->component, report);
         if (n == 0)
             break;
-        *got += n > 0 ? (size_t)n : 0;
+        p->got += n > 0 ? (size_t)n : 0;
     }
     return OK;
 }
@@ -84,15 +89,14 @@ static int open_component(const struct table_file *f, enum sstable_component c)
 
 static enum err load_part(struct table_file *f, enum sstable_component c, struct report *report)
 {
-    size_t size = f->bytes[c], got = 0;
-    int fd = open_component(f, c);
-    if (fd < 0)
+    struct piece p = { .component = c, .size = f->bytes[c], .fd = open_component(f, c) };
+    if (p.fd < 0)
         return system_fault(f, c, report);
-    struct bytes to = bytes_of(buf_take(&f->parts[c], size), size);
-    enum err e = read_at(f, c, fd, to, 0, &got, report);
-    close(fd);
-    if (e == OK && got != size)
-        return table_file_fault(f, c, got, "it is shorter than it was", report);
+    p.to = buf_take(&f->parts[c], p.size);
+    enum err e = read_piece(f, &p, report);
+    close(p.fd);
+    if (e == OK && p.got != p.size)
+        return table_file_fault(f, c, p.got, "it is shorter than it was", report);
     return e;
 }
 
@@ -232,13 +236,15 @@ static enum err chunk_append(struct table_file *f, uint64_t i, struct report *re
     place.stored_bytes = place.plain_bytes;
     if (is_compressed)
         place = compression_info_chunk(&f->compression, f->bytes[COMPONENT_DATA], (size_t)i);
-    size_t got, wanted = place.stored_bytes + (is_compressed ? CRC_BYTES : 0);
+    size_t wanted = place.stored_bytes + (is_compressed ? CRC_BYTES : 0);
     buf_clear(&f->raw);
-    struct bytes raw = bytes_of(buf_take(&f->raw, wanted), wanted);
-    enum err e = read_at(f, COMPONENT_DATA, f->data_fd, raw, place.offset, &got, report);
+    struct piece p = { COMPONENT_DATA, f->data_fd, buf_take(&f->raw, wanted),
+                       wanted,         0,          place.offset };
+    struct bytes raw = bytes_of(p.to, wanted);
+    enum err e = read_piece(f, &p, report);
     if (e)
         return e;
-    if (got != wanted)
+    if (p.got != wanted)
         return table_file_fault(f, COMPONENT_DATA, place.offset, "it is cut short", report);
     uint8_t *plain = buf_take(&f->plain.bytes, place.plain_bytes);
     bool is_sound = true;
@@ -308,12 +314,12 @@ enum err table_file_index(struct table_file *f, uint64_t at, size_t want, struct
     window_move(w, at, at);
     while (w->at + w->bytes.size < end) {
         uint64_t next = w->at + w->bytes.size;
-        size_t got, size = (size_t)u64_min(PIECE_BYTES, total - next);
-        struct bytes to = bytes_of(buf_take(&w->bytes, size), size);
-        enum err e = read_at(f, COMPONENT_INDEX, f->index_fd, to, next, &got, report);
+        size_t size = (size_t)u64_min(PIECE_BYTES, total - next);
+        struct piece p = { COMPONENT_INDEX, f->index_fd, buf_take(&w->bytes, size), size, 0, next };
+        enum err e = read_piece(f, &p, report);
         if (e)
             return e;
-        if (got != size)
+        if (p.got != size)
             return table_file_fault(f, COMPONENT_INDEX, next, "it is cut short", report);
     }
     *out = window_rest(w, at);

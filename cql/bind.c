@@ -8,6 +8,7 @@
  */
 // SPDX-License-Identifier: Apache-2.0
 #include "base/map.h"
+#include "cql/bind_cells.h"
 #include "cql/bind_schema.h"
 #include "cql/where.h"
 
@@ -16,7 +17,7 @@ enum { TTL_SECONDS_MAX = 630720000, PENDING_SCANNED_MAX = 8 };
 struct pending { /* a mutation that is being put together */
     struct mutation mutation;
     const struct table *table;
-    size_t rows_room;
+    size_t rows_room, ranges_room;
     struct bytes name; /* table id and key: in the index */
 };
 struct binding {
@@ -103,11 +104,6 @@ static struct row *row_add(struct binding *b, struct pending *p)
 
 /* ---- one write ---- */
 
-struct write_times {
-    int64_t timestamp;
-    uint32_t ttl, now;
-};
-
 static enum err times_of(struct binding *b, const struct plan_write *w, struct eval *eval,
                          struct write_times *out)
 {
@@ -132,33 +128,6 @@ static enum err times_of(struct binding *b, const struct plan_write *w, struct e
     return OK;
 }
 
-/* The cells of a write; unset ones are left out. */
-static enum err cells_of(const struct plan_write *w, struct eval *eval,
-                         const struct write_times *times, struct cell *cells, size_t *count)
-{
-    *count = 0;
-    for (size_t i = 0; i < w->cells_count; i++) {
-        struct value value = { .state = VALUE_NULL };
-        enum err err = w->cells[i].value ? expr_eval(w->cells[i].value, eval, &value) : OK;
-        if (err)
-            return err;
-        if (value.state == VALUE_UNSET)
-            continue;
-        struct cell *cell = &cells[(*count)++];
-        *cell =
-            (struct cell){ .timestamp = times->timestamp, .column = w->cells[i].column->number };
-        cell->kind = value.state == VALUE_NULL ? CELL_DELETED
-                     : times->ttl              ? CELL_EXPIRING
-                                               : CELL_LIVE;
-        cell->value = value.bytes;
-        if (cell->kind == CELL_EXPIRING)
-            cell->ttl = times->ttl;
-        if (cell->kind != CELL_LIVE)
-            cell->seconds = times->now + cell->ttl;
-    }
-    return OK;
-}
-
 static struct bytes clustering_of(struct arena *arena, const struct bytes *values, size_t count)
 {
     size_t size = 0;
@@ -174,21 +143,22 @@ static struct bytes clustering_of(struct arena *arena, const struct bytes *value
 
 struct write_parts { /* of one write, evaluated */
     struct write_times times;
-    size_t keys_count, prefixes_count, cells_count;
+    size_t keys_count, prefixes_count, ranges_count;
     struct bytes *keys, *prefixes;
-    struct cell *cells;
+    struct range_tombstone *ranges;
+    struct cells regular, statics;
 };
 
 static void add_row(struct binding *b, const struct plan_write *w, const struct write_parts *parts,
                     struct pending *p, const struct bytes *prefix)
 {
     const struct write_times *times = &parts->times;
-    if (!w->is_insert && !w->is_delete && !parts->cells_count)
+    if (!w->is_insert && !w->is_delete && !parts->regular.count)
         return;
     struct row *row = row_add(b, p);
     row->clustering = clustering_of(b->arena, prefix, w->where.prefix_count);
-    row->cells = parts->cells;
-    row->cells_count = parts->cells_count;
+    row->cells = parts->regular.items;
+    row->cells_count = parts->regular.count;
     if (w->is_insert)
         row->liveness = (struct liveness){ times->timestamp, times->ttl,
                                            times->ttl ? times->now + times->ttl : 0 };
@@ -196,19 +166,51 @@ static void add_row(struct binding *b, const struct plan_write *w, const struct 
         row->deletion = (struct deletion){ times->timestamp, times->now };
 }
 
+static void add_static_row(struct binding *b, const struct write_parts *parts, struct pending *p)
+{
+    struct buf key = buf_in(b->arena);
+    if (!parts->statics.count)
+        return;
+    struct row *row = row_add(b, p);
+    comparable_static_key(&key);
+    row->key = buf_bytes(&key);
+    row->cells = parts->statics.items;
+    row->cells_count = parts->statics.count;
+}
+
+static void add_ranges(struct binding *b, const struct write_parts *parts, struct pending *p)
+{
+    struct mutation *m = &p->mutation;
+    size_t count = m->ranges_count + parts->ranges_count;
+    if (count > p->ranges_room) {
+        p->ranges_room = count > 2 * p->ranges_room ? count : 2 * p->ranges_room;
+        struct range_tombstone *more = arena_alloc(b->arena, p->ranges_room * sizeof *more);
+        if (m->ranges_count)
+            memcpy(more, m->ranges, m->ranges_count * sizeof *more);
+        m->ranges = more;
+    }
+    ensure(m->ranges || !count);
+    for (size_t i = 0; i < parts->ranges_count; i++) {
+        m->ranges[m->ranges_count] = parts->ranges[i];
+        m->ranges[m->ranges_count++].deletion =
+            (struct deletion){ parts->times.timestamp, parts->times.now };
+    }
+}
+
 static enum err write_parts_of(struct binding *b, const struct plan_write *w, struct eval *eval,
                                struct write_parts *out)
 {
     eval->table = w->table;
-    *out = (struct write_parts){ .cells =
-                                     arena_alloc(b->arena, w->cells_count * sizeof(struct cell)) };
+    *out = (struct write_parts){ 0 };
     enum err err = times_of(b, w, eval, &out->times);
     if (!err)
         err = where_keys(&w->where, eval, &out->keys, &out->keys_count);
-    if (!err)
+    if (!err && w->is_slice)
+        return where_ranges(&w->where, eval, &out->ranges, &out->ranges_count);
+    if (!err && !w->is_static)
         err = where_prefixes(&w->where, eval, &out->prefixes, &out->prefixes_count);
     if (!err)
-        err = cells_of(w, eval, &out->times, out->cells, &out->cells_count);
+        err = bind_cells(w, eval, &out->times, &out->regular, &out->statics);
     return err;
 }
 
@@ -223,6 +225,8 @@ static enum err bind_write(struct binding *b, const struct plan_write *w, struct
             p->mutation.deletion = deletion_newer(p->mutation.deletion, deletion);
             continue;
         }
+        add_static_row(b, &parts, p);
+        add_ranges(b, &parts, p);
         for (size_t r = 0; r < parts.prefixes_count; r++)
             add_row(b, w, &parts, p, parts.prefixes + r * w->where.prefix_count);
     }
@@ -232,10 +236,12 @@ static enum err bind_write(struct binding *b, const struct plan_write *w, struct
 static size_t mutation_bytes(const struct mutation *m)
 {
     size_t bytes = 64 + m->key.size;
+    for (size_t i = 0; i < m->ranges_count; i++)
+        bytes += 32 + m->ranges[i].low_clustering.size + m->ranges[i].high_clustering.size;
     for (size_t i = 0; i < m->rows_count; i++) {
         bytes += 48 + m->rows[i].clustering.size;
         for (size_t c = 0; c < m->rows[i].cells_count; c++)
-            bytes += 32 + m->rows[i].cells[c].value.size;
+            bytes += 48 + m->rows[i].cells[c].path.size + m->rows[i].cells[c].value.size;
     }
     return bytes;
 }
@@ -246,7 +252,7 @@ static enum err encode(struct binding *b, struct cql_action *out)
     for (size_t i = 0; i < b->pending_count; i++) {
         const struct pending *p = b->pending[i];
         const struct mutation *m = &p->mutation;
-        if (!m->rows_count && deletion_is_none(m->deletion))
+        if (!mutation_has_anything(m))
             continue;
         struct buf encoded = buf_in(b->arena);
         buf_grow(&encoded, mutation_bytes(m));

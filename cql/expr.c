@@ -93,16 +93,83 @@ static enum err eval_marker(const struct expr *expr, struct eval *eval, struct v
                       (const char *)type.data);
 }
 
-static void eval_cell(const struct expr *expr, const struct eval *eval, struct value *out)
+static const struct row *row_of(const struct expr *expr, const struct eval *eval)
 {
-    const struct cell *cell = row_cell(eval->row, expr->index);
+    return expr->is_static ? eval->static_row : eval->row;
+}
+
+/* The fields of a user type in their order, those without a live cell null. */
+static void build_fields(const struct expr *expr, const struct eval *eval, const struct cell *cells,
+                         size_t count, struct type_build *build)
+{
+    size_t at = 0;
+    for (size_t f = 0; f < expr->type->parts_count; f++) {
+        while (at < count && (cells[at].path.size != 2 || get_be16(cells[at].path.data) < f))
+            at++;
+        bool is_there = at < count && get_be16(cells[at].path.data) == f &&
+                        cell_is_live(&cells[at], eval->now_seconds);
+        if (is_there)
+            type_build_part(build, cells[at].value);
+        else
+            type_build_null(build);
+    }
+}
+
+static void build_elements(const struct expr *expr, const struct eval *eval,
+                           const struct cell *cells, size_t count, struct type_build *build)
+{
+    for (size_t i = 0; i < count; i++) {
+        if (!cell_is_live(&cells[i], eval->now_seconds))
+            continue;
+        if (expr->type->kind != TYPE_LIST)
+            type_build_part(build, cells[i].path);
+        if (expr->type->kind != TYPE_SET)
+            type_build_part(build, cells[i].value);
+    }
+}
+
+/* A column that has a cell for each element: what lives of them, as one value; none is null. */
+static enum err eval_cells(const struct expr *expr, const struct eval *eval, const struct row *row,
+                           struct value *out)
+{
+    size_t count, live = 0;
+    struct type_build build;
+    struct buf bytes = buf_in(eval->arena);
+    const struct cell *cells = row_cells(row, expr->index, &count);
+    if (count && cells[0].kind == CELL_COLUMN_DELETED)
+        cells++, count--;
+    for (size_t i = 0; i < count; i++)
+        live += cell_is_live(&cells[i], eval->now_seconds);
+    if (!live)
+        return OK;
+    type_build_begin(&build, eval->arena, expr->type);
+    if (expr->type->kind == TYPE_UDT)
+        build_fields(expr, eval, cells, count, &build);
+    else
+        build_elements(expr, eval, cells, count, &build);
+    if (type_build_end(&build, &bytes) != OK)
+        return report_set(eval->report, ERR_INVALID, "a collection with a part that is no value");
+    *out = (struct value){ VALUE_SET, buf_bytes(&bytes) };
+    return OK;
+}
+
+static enum err eval_cell(const struct expr *expr, const struct eval *eval, struct value *out)
+{
+    const struct row *row = row_of(expr, eval);
+    if (!row)
+        return OK;
+    if (type_is_multicell(expr->type) && !eval->table->is_virtual) /* those are made whole */
+        return eval_cells(expr, eval, row, out);
+    const struct cell *cell = row_cell(row, expr->index);
     if (cell && cell_is_live(cell, eval->now_seconds))
         *out = (struct value){ VALUE_SET, cell->value };
+    return OK;
 }
 
 static void eval_about_cell(const struct expr *expr, struct eval *eval, struct value *out)
 {
-    const struct cell *cell = row_cell(eval->row, expr->index);
+    const struct row *row = row_of(expr, eval);
+    const struct cell *cell = row ? row_cell(row, expr->index) : NULL;
     if (!cell || !cell_is_live(cell, eval->now_seconds))
         return;
     if (expr->kind == EXPR_TTL && cell->kind != CELL_EXPIRING)
@@ -214,11 +281,11 @@ enum err expr_eval(const struct expr *expr, struct eval *eval, struct value *out
         *out = (struct value){ VALUE_SET, key_component(eval->table, eval->key, expr->index) };
         return OK;
     case EXPR_CLUSTERING:
-        *out = (struct value){ VALUE_SET, row_clustering(eval->row, expr->index) };
+        if (eval->row)
+            *out = (struct value){ VALUE_SET, row_clustering(eval->row, expr->index) };
         return OK;
     case EXPR_CELL:
-        eval_cell(expr, eval, out);
-        return OK;
+        return eval_cell(expr, eval, out);
     case EXPR_WRITETIME:
     case EXPR_TTL:
         eval_about_cell(expr, eval, out);

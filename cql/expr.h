@@ -49,10 +49,12 @@ struct eval {
     struct arena *arena;
     struct report *report;
     int64_t now_seconds, wall_micros;
-    struct prng prng; /* for uuid() and now() */
+    struct prng prng;    /* for uuid() and now() */
+    uint64_t list_ticks; /* elements of lists that the request has made: later ones stand behind */
     struct bytes key;
     int64_t token;
-    const struct row *row;
+    const struct row *row;        /* NULL: a partition that has only static values */
+    const struct row *static_row; /* NULL: none */
     struct aggregate *aggregates;
     /* Room for small results that need to last only for a row; NULL: they go into the arena. */
     uint8_t (*slots)[EVAL_SLOT_BYTES];

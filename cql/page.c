@@ -4,7 +4,13 @@
 
 #include "base/hash.h"
 
-enum { PAGE_VERSION = 1, PAGE_HASH_BYTES = 8, PAGE_CRC_BYTES = 4, PAGE_HAS_POSITION = 1 };
+enum {
+    PAGE_VERSION = 1,
+    PAGE_HASH_BYTES = 8,
+    PAGE_CRC_BYTES = 4,
+    PAGE_HAS_POSITION = 1,
+    PAGE_HAS_ROWS = 2
+};
 
 /* No limit is told as 0, a limit as one more than what is left of it. */
 static uint64_t limit_number(uint64_t left) { return left == UINT64_MAX ? 0 : left + 1; }
@@ -18,7 +24,8 @@ void page_encode(const struct cql_plan *plan, const struct page *page, struct bu
     buf_put_vint(out, page->reads_at);
     buf_put_vint(out, limit_number(page->rows_left));
     buf_put_vint(out, limit_number(page->partition_left));
-    buf_put_u8(out, page->from.is_set ? PAGE_HAS_POSITION : 0);
+    buf_put_u8(out, (uint8_t)((page->from.is_set ? PAGE_HAS_POSITION : 0) |
+                              (page->has_rows ? PAGE_HAS_ROWS : 0)));
     if (page->from.is_set) {
         buf_put_be64(out, (uint64_t)page->from.token);
         buf_put_sized(out, page->from.key);
@@ -43,12 +50,14 @@ enum err page_decode(const struct cql_plan *plan, struct bytes bytes, struct pag
     out->partition_left = limit_left(cursor_vint(&c));
     uint8_t flags = cursor_u8(&c);
     out->from.is_set = flags & PAGE_HAS_POSITION;
+    out->has_rows = flags & PAGE_HAS_ROWS;
     if (out->from.is_set) {
         out->from.token = (int64_t)cursor_be64(&c);
         out->from.key = cursor_sized(&c);
         out->from.row_key = cursor_sized(&c);
     }
-    bool is_whole = !c.bad && cursor_left(&c) == 0 && !(flags & ~PAGE_HAS_POSITION);
+    bool is_whole =
+        !c.bad && cursor_left(&c) == 0 && !(flags & ~(PAGE_HAS_POSITION | PAGE_HAS_ROWS));
     if (!is_known || !is_whole || !bytes_equal(hash, bytes_of(plan->id, PAGE_HASH_BYTES)))
         return ERR_INVALID;
     const struct position *from = &out->from;

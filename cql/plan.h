@@ -40,9 +40,19 @@ struct where {
     struct edge low, high; /* behind the prefix */
 };
 
+enum write_op {
+    WRITE_VALUE,   /* c = v; also of what has cells for its elements: all of them are replaced */
+    WRITE_DELETE,  /* DELETE c */
+    WRITE_ADD,     /* s = s + {v}, m = m + {k: v}, l = l + [v] */
+    WRITE_PREPEND, /* l = [v] + l */
+    WRITE_REMOVE,  /* s = s - {v}, m = m - {k} */
+    WRITE_ELEMENT, /* m[k] = v, u.f = v; DELETE m[k], u.f: without value */
+};
 struct write_cell {
     const struct column *column;
+    enum write_op op;
     struct expr *value; /* NULL: DELETE */
+    struct expr *key;   /* ELEMENT: its path */
 };
 struct plan_write {
     struct table *table; /* a reference */
@@ -50,8 +60,10 @@ struct plan_write {
     size_t cells_count;
     struct write_cell *cells;     /* by column number */
     bool is_insert;               /* the row itself lives */
-    bool is_delete;               /* without cells: of the row, or of the partition */
+    bool is_delete;               /* without cells: of the row, of rows, or of the partition */
     bool is_partition;            /* no row is meant: a delete of the whole partition */
+    bool is_slice;                /* a delete of all rows that the where covers */
+    bool is_static;               /* only static columns are written: no row is meant */
     struct expr *timestamp, *ttl; /* bigint, int; NULL: none */
     uint32_t default_ttl;
 };

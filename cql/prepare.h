@@ -5,6 +5,7 @@
  *     prepare_build.c     literals of collections, tuples, user types and vectors
  *     prepare_selector.c  terms of a select list, and what their columns are called
  *     prepare_where.c     relations to keys, choices and slices
+ *     prepare_assign.c    assignments to columns, their elements and fields
  *     prepare_select.c, prepare_write.c, prepare_schema.c: statements
  *     prepare_keyspace.c, prepare_table.c, prepare_type.c: those about the schema
  *
@@ -79,6 +80,9 @@ enum err prepare_where(struct prepare *, const struct table *, const struct rela
 /* After a write's or a select's where: which markers are the partition key. */
 void prepare_key_positions(struct prepare *, const struct table *, const struct where *);
 
+/* One assignment of an UPDATE, or one target of a DELETE; cell->column is set. */
+enum err prepare_assignment(struct prepare *, const struct assignment_node *, const struct table *,
+                            struct write_cell *cell);
 enum err prepare_select(struct prepare *, const struct select_node *);
 enum err prepare_write(struct prepare *, const struct statement *, struct plan_write **out);
 enum err prepare_batch(struct prepare *, const struct batch_node *);

@@ -209,6 +209,7 @@ static enum err call_about_cell(struct prepare *p, const struct term *call,
     *out = prepare_expr(p, is_ttl ? EXPR_TTL : EXPR_WRITETIME,
                         type_native(is_ttl ? TYPE_INT : TYPE_BIGINT));
     (*out)->index = column->number;
+    (*out)->is_static = column->kind == COLUMN_STATIC;
     return OK;
 }
 

@@ -88,9 +88,10 @@ static enum err check_distinct(struct prepare *p, const struct select_node *node
         return OK;
     select->is_distinct = true;
     for (size_t i = 0; i < select->fields_count; i++)
-        if (select->fields[i].expr->kind != EXPR_PARTITION)
+        if (select->fields[i].expr->kind != EXPR_PARTITION && !select->fields[i].expr->is_static)
             return prepare_invalid(p, node->table.name.at,
-                                   "SELECT DISTINCT takes partition key columns only");
+                                   "SELECT DISTINCT takes partition key columns only, and static "
+                                   "ones");
     if (node->per_partition_limit)
         return prepare_invalid(p, node->per_partition_limit->at,
                                "PER PARTITION LIMIT and DISTINCT exclude each other");

@@ -22,6 +22,7 @@ struct expr *select_column_expr(struct prepare *p, const struct column *column)
                                                               : EXPR_CELL;
     struct expr *expr = prepare_expr(p, kind, column->type);
     expr->index = kind == EXPR_CELL ? column->number : column->position;
+    expr->is_static = column->kind == COLUMN_STATIC;
     return expr;
 }
 

@@ -24,26 +24,37 @@ static enum err cell_column(struct prepare *p, const struct plan_write *w, struc
     enum err err = prepare_column(p, w->table, name, out);
     if (err)
         return err;
-    if ((*out)->kind == COLUMN_STATIC)
-        return prepare_missing(p, name.at, "writing a static column is");
     if ((*out)->type->kind == TYPE_COUNTER)
         return prepare_missing(p, name.at, "writing a counter is");
-    if (type_is_multicell((*out)->type))
-        return prepare_missing(p, name.at, "writing a collection or type that is not frozen is");
     return OK;
 }
 
-/* Keeps cells in the order of column numbers; false when the column is there already. */
-static bool cell_put(struct plan_write *w, const struct column *column, struct expr *value)
+static bool is_whole(enum write_op op) { return op == WRITE_VALUE || op == WRITE_DELETE; }
+
+/* Keeps cells in the order of column numbers; false when the column is there already, unless both
+ * are about elements. */
+static bool cell_put(struct plan_write *w, struct write_cell cell)
 {
     size_t at = w->cells_count;
-    for (; at && w->cells[at - 1].column->number >= column->number; at--)
-        if (w->cells[at - 1].column == column)
+    for (; at && w->cells[at - 1].column->number >= cell.column->number; at--) {
+        if (w->cells[at - 1].column != cell.column)
+            continue;
+        if (is_whole(cell.op) || is_whole(w->cells[at - 1].op))
             return false;
+        break;
+    }
     memmove(w->cells + at + 1, w->cells + at, (w->cells_count - at) * sizeof *w->cells);
-    w->cells[at] = (struct write_cell){ column, value };
+    w->cells[at] = cell;
     w->cells_count++;
     return true;
+}
+
+static bool is_static_alone(const struct plan_write *w)
+{
+    for (size_t i = 0; i < w->cells_count; i++)
+        if (w->cells[i].column->kind != COLUMN_STATIC)
+            return false;
+    return w->cells_count > 0;
 }
 
 /* ---- INSERT ---- */
@@ -65,7 +76,7 @@ static enum err insert_value(struct prepare *p, struct plan_write *w, struct nam
     if (err)
         return err;
     bool is_key = column->kind == COLUMN_PARTITION || column->kind == COLUMN_CLUSTERING;
-    if (!is_key && cell_put(w, column, value))
+    if (!is_key && cell_put(w, (struct write_cell){ .column = column, .value = value }))
         return OK;
     struct choice *choice = is_key ? insert_choice(w, column) : NULL;
     if (!is_key || choice->width)
@@ -74,6 +85,14 @@ static enum err insert_value(struct prepare *p, struct plan_write *w, struct nam
     choice->values = arena_array(p->arena, struct expr *, 1);
     choice->values[0] = value;
     return OK;
+}
+
+static bool has_clustering(const struct plan_write *w)
+{
+    for (size_t i = 0; i < w->table->clustering_count; i++)
+        if (w->where.choices[i].width)
+            return true;
+    return false;
 }
 
 static enum err prepare_insert(struct prepare *p, const struct write_node *node,
@@ -91,6 +110,11 @@ static enum err prepare_insert(struct prepare *p, const struct write_node *node,
     enum err err = OK;
     for (size_t i = 0; i < node->columns.count && !err; i++)
         err = insert_value(p, w, node->columns.items[i], node->values.items[i]);
+    if (!err && is_static_alone(w) && !has_clustering(w)) {
+        w->is_static = true;
+        w->is_insert = false;
+        where->choices_count = where->prefix_count = 0;
+    }
     for (size_t i = 0; i < where->prefix_count + w->table->partition_count && !err; i++)
         if (!insert_choice(w, &w->table->columns[i])->width)
             return prepare_invalid(p, node->table.name.at, "the key column %s is missing",
@@ -100,53 +124,39 @@ static enum err prepare_insert(struct prepare *p, const struct write_node *node,
 
 /* ---- UPDATE and DELETE ---- */
 
-static enum err refuse_operation(struct prepare *p, const struct assignment_node *a)
+static enum err add_assignment(struct prepare *p, const struct assignment_node *a,
+                               struct plan_write *w)
 {
-    if (a->element)
-        return prepare_missing(p, a->column.at, "writing an element is");
-    if (a->field.text)
-        return prepare_missing(p, a->column.at, "writing a field is");
-    if (a->value && (a->op != '=' || a->value->kind == TERM_BINARY))
-        return prepare_missing(p, a->column.at, "an assignment that adds or removes is");
-    return OK;
+    struct write_cell cell = { 0 };
+    enum err err = cell_column(p, w, a->column, &cell.column);
+    if (!err && cell.column->kind < COLUMN_STATIC)
+        err = prepare_invalid(p, a->column.at, "%s is part of the primary key", cell.column->name);
+    if (!err)
+        err = prepare_assignment(p, a, w->table, &cell);
+    if (!err && !cell_put(w, cell))
+        err = prepare_invalid(p, a->column.at, "the column %s is given twice", cell.column->name);
+    return err;
 }
 
-static enum err prepare_assignments(struct prepare *p, const struct assignment_nodes *nodes,
-                                    struct plan_write *w)
-{
-    for (size_t i = 0; i < nodes->count; i++) {
-        const struct assignment_node *a = &nodes->items[i];
-        const struct column *column;
-        struct expr *value = NULL;
-        enum err err = cell_column(p, w, a->column, &column);
-        if (!err)
-            err = refuse_operation(p, a);
-        if (!err && (column->kind == COLUMN_PARTITION || column->kind == COLUMN_CLUSTERING))
-            err = prepare_invalid(p, a->column.at, "%s is part of the primary key", column->name);
-        if (!err && a->value)
-            err = prepare_value(p, a->value, place_of_column(w->table, column), &value);
-        if (!err && !cell_put(w, column, value))
-            err = prepare_invalid(p, a->column.at, "the column %s is given twice", column->name);
-        if (err)
-            return err;
-    }
-    return OK;
-}
-
-/* A write goes to whole keys: slices and prefixes are of deletes alone, and not there yet. */
+/* A write goes to whole keys: slices and prefixes are of deletes alone; static columns belong to no
+ * row. */
 static enum err check_rows(struct prepare *p, const struct write_node *node, struct plan_write *w)
 {
     const struct where *where = &w->where;
     uint32_t at = node->where.items[0].at;
     if (where->is_range)
         return prepare_invalid(p, at, "the key column %s is missing", w->table->columns[0].name);
-    bool is_whole = where->prefix_count == w->table->clustering_count;
+    bool is_row = where->prefix_count == w->table->clustering_count;
     w->is_partition =
         w->is_delete && where->prefix_count == 0 && !where->low.width && !where->high.width;
-    if (is_whole || w->is_partition)
+    w->is_static = is_static_alone(w);
+    if (w->is_static && (where->choices_count || where->low.width || where->high.width))
+        return prepare_invalid(p, at,
+                               "Invalid restrictions on clustering columns since the statement "
+                               "modifies only static columns");
+    w->is_slice = w->is_delete && !is_row && !w->is_partition;
+    if (is_row || w->is_partition || w->is_slice || w->is_static)
         return OK;
-    if (w->is_delete)
-        return prepare_missing(p, at, "deleting a range of rows is");
     return prepare_invalid(p, at, "the key column %s is missing or not given by = or IN",
                            table_clustering(w->table, where->prefix_count)->name);
 }
@@ -158,7 +168,9 @@ static enum err prepare_change(struct prepare *p, const struct statement *statem
     w->is_delete = statement->kind == STATEMENT_DELETE && !node->assignments.count;
     if (statement->kind == STATEMENT_DELETE && node->using.ttl)
         return parse_syntax(&p->parse, node->using.ttl->at, "a DELETE has no TTL");
-    enum err err = prepare_assignments(p, &node->assignments, w);
+    enum err err = OK;
+    for (size_t i = 0; i < node->assignments.count && !err; i++)
+        err = add_assignment(p, &node->assignments.items[i], w);
     if (!err)
         err = prepare_where(p, w->table, &node->where, false, &w->where);
     return err ? err : check_rows(p, node, w);

@@ -6,6 +6,11 @@
  * ends when it has its rows or its bytes; an aggregate, and a client that does not page, read on
  * to the end.  A selected column of a plain kind is written straight from the row.
  *
+ * Static values stand in every row of their partition; a partition that has nothing else is a row
+ * of its own, known when the partition has ended, unless the SELECT is about some rows of it only.
+ * These rows count as others do, though no read counts them: what comes when the page is full is
+ * read once more for the next page.
+ *
  * Invariants: 1. rows_left, page_left and partition_left are above 0 whenever a read is asked for.
  * 2. A read never brings more live rows than the page or the limit has room for, except those that
  * PER PARTITION LIMIT (and DISTINCT) leave out.
@@ -30,6 +35,15 @@ struct cql_select_bound {
     struct buf key; /* of the partition being fed, copied */
     bool is_paged, is_partition_known;
     size_t out_begun;
+    /* Static values; only of tables that have such columns. */
+    bool shows_static_alone;   /* a partition without rows is one */
+    bool has_static, has_rows; /* in this partition */
+    struct row static_row;     /* copied */
+    size_t static_room;
+    struct buf static_bytes;
+    bool is_stopped; /* the page was full when more came: it goes on behind `accepted` */
+    struct position accepted;
+    struct buf accepted_key, accepted_row;
 };
 
 /* ---- rows ---- */
@@ -70,30 +84,57 @@ static void add_to_aggregates(struct cql_run *run)
     }
 }
 
-/* A partition that goes on keeps what is left of its limit. */
-static void run_partition(struct read_sink *sink, struct bytes key, int64_t token,
-                          struct deletion deletion)
+/* ---- static values ---- */
+
+/* What the sink is given lasts for the call: values and paths are copied. */
+static void keep_static(struct cql_run *run, const struct row *row)
 {
-    struct cql_run *run = owner_of(sink, struct cql_run, sink);
     struct cql_select_bound *b = run->bound;
-    (void)deletion;
-    bool is_same = b->is_partition_known && bytes_equal(buf_bytes(&b->key), key);
-    if (!is_same) {
-        b->page.partition_left = b->partition_limit;
-        buf_clear(&b->key);
-        buf_put_bytes(&b->key, key);
+    size_t bytes = 0;
+    for (size_t i = 0; i < row->cells_count; i++)
+        bytes += row->cells[i].path.size + row->cells[i].value.size;
+    buf_clear(&b->static_bytes);
+    buf_grow(&b->static_bytes, bytes + 1); /* and never again while they are copied */
+    if (row->cells_count > b->static_room) {
+        b->static_room = 2 * row->cells_count;
+        b->static_row.cells = arena_alloc(run->arena, b->static_room * sizeof *row->cells);
     }
-    b->is_partition_known = true;
-    b->eval.key = buf_bytes(&b->key);
-    b->eval.token = token;
+    b->static_row.cells_count = row->cells_count;
+    for (size_t i = 0; i < row->cells_count; i++) {
+        struct cell *cell = &b->static_row.cells[i];
+        *cell = row->cells[i];
+        size_t at = b->static_bytes.size;
+        buf_put_bytes(&b->static_bytes, cell->path);
+        buf_put_bytes(&b->static_bytes, cell->value);
+        cell->path.data = b->static_bytes.data + at;
+        cell->value.data = cell->path.data + cell->path.size;
+    }
+    b->has_static = true;
+    b->eval.static_row = &b->static_row;
 }
 
-static void run_row(struct read_sink *sink, const struct row *row, bool is_live)
+/* Where the run would go on if nothing more fitted. */
+static void accept_row(struct cql_run *run, struct bytes row_key)
 {
-    struct cql_run *run = owner_of(sink, struct cql_run, sink);
     struct cql_select_bound *b = run->bound;
-    if (!is_live || !b->page.partition_left || row_is_static(row))
-        return; /* no column that can be selected is static */
+    buf_clear(&b->accepted_key);
+    buf_clear(&b->accepted_row);
+    buf_put_bytes(&b->accepted_key, buf_bytes(&b->key));
+    buf_put_bytes(&b->accepted_row, row_key);
+    b->accepted = (struct position){ true, b->eval.token, buf_bytes(&b->accepted_key),
+                                     buf_bytes(&b->accepted_row) };
+}
+
+/* A row for the answer: of `row`, or of the static values alone (NULL). */
+static void run_live_row(struct cql_run *run, const struct row *row)
+{
+    struct cql_select_bound *b = run->bound;
+    if (b->is_stopped || !b->page.partition_left)
+        return;
+    if (b->shows_static_alone && (!b->page.rows_left || !run->page_left)) {
+        b->is_stopped = true;
+        return;
+    }
     if (b->page.partition_left != UINT64_MAX)
         b->page.partition_left--;
     b->eval.row = row;
@@ -106,6 +147,53 @@ static void run_row(struct read_sink *sink, const struct row *row, bool is_live)
     run->page_left--;
     if (b->page.rows_left != UINT64_MAX)
         b->page.rows_left--;
+    if (b->shows_static_alone)
+        accept_row(run, row ? row->key : (struct bytes){ 0 });
+}
+
+static void end_partition(struct cql_run *run)
+{
+    struct cql_select_bound *b = run->bound;
+    if (!b->is_stopped && b->accepted.is_set && bytes_equal(b->accepted.key, buf_bytes(&b->key)))
+        b->accepted.row_key.size = 0; /* nothing of it is left */
+    if (b->shows_static_alone && b->has_static && !b->has_rows)
+        run_live_row(run, NULL);
+    b->has_static = b->has_rows = false;
+    b->eval.static_row = NULL;
+}
+
+/* ---- rows that come ---- */
+
+/* A partition that goes on keeps what is left of its limit. */
+static void run_partition(struct read_sink *sink, struct bytes key, int64_t token,
+                          struct deletion deletion)
+{
+    struct cql_run *run = owner_of(sink, struct cql_run, sink);
+    struct cql_select_bound *b = run->bound;
+    (void)deletion;
+    bool is_same = b->is_partition_known && bytes_equal(buf_bytes(&b->key), key);
+    if (!is_same) {
+        end_partition(run);
+        b->page.partition_left = b->partition_limit;
+        buf_clear(&b->key);
+        buf_put_bytes(&b->key, key);
+    }
+    b->is_partition_known = true;
+    b->eval.key = buf_bytes(&b->key);
+    b->eval.token = token;
+}
+
+static void run_row(struct read_sink *sink, const struct row *row, bool is_live)
+{
+    struct cql_run *run = owner_of(sink, struct cql_run, sink);
+    if (!is_live)
+        return;
+    if (row_is_static(row)) {
+        keep_static(run, row);
+        return;
+    }
+    run->bound->has_rows = true;
+    run_live_row(run, row);
 }
 
 /* ---- begin ---- */
@@ -188,6 +276,7 @@ static enum err bind_page(struct cql_run *run, const struct cql_params *params)
     b->page = page;
     b->page.from.key = arena_copy(run->arena, page.from.key);
     b->page.from.row_key = arena_copy(run->arena, page.from.row_key);
+    b->has_rows = page.has_rows;
     if (page.from.key.size) {
         buf_put_bytes(&b->key, page.from.key);
         b->is_partition_known = true;
@@ -241,6 +330,20 @@ static void begin_read(struct cql_run *run, const struct catalog *catalog,
     read->now_seconds = params->now_seconds;
 }
 
+static void begin_static(struct cql_run *run)
+{
+    struct cql_select_bound *b = run->bound;
+    const struct table *table = b->select->table;
+    const struct where *where = &b->select->where;
+    size_t keys = table->partition_count + table->clustering_count;
+    bool has_columns = keys < table->columns_count && table->columns[keys].kind == COLUMN_STATIC;
+    bool is_of_rows = where->choices_count || where->low.width || where->high.width;
+    b->shows_static_alone = has_columns && !is_of_rows;
+    b->static_bytes = buf_in(run->arena);
+    b->accepted_key = buf_in(run->arena);
+    b->accepted_row = buf_in(run->arena);
+}
+
 enum err cql_run_begin(struct cql_run *run, const struct cql_plan *plan,
                        const struct catalog *catalog, const struct cql_params *params,
                        const struct cql_answer *answer, struct report *report)
@@ -253,6 +356,7 @@ enum err cql_run_begin(struct cql_run *run, const struct cql_plan *plan,
     run->bound = arena_new(run->arena, struct cql_select_bound);
     run->bound->select = plan->select;
     run->bound->key = buf_in(run->arena);
+    begin_static(run);
     run->bound->out_begun = run->out->size;
     enum err err = bind_select(run, params, report);
     if (err)
@@ -306,15 +410,26 @@ static bool read_is_done(const struct cql_run *run, const struct read_outcome *o
 void cql_run_fed(struct cql_run *run, const struct read_outcome *outcome)
 {
     struct cql_select_bound *b = run->bound;
-    if (read_is_done(run, outcome)) {
+    bool is_done = read_is_done(run, outcome);
+    if (is_done || !outcome->last.row_key.size)
+        end_partition(run);
+    if (b->is_stopped) {
+        ensure(b->accepted.is_set); /* the page had room when it began */
+        b->page.from = b->accepted;
+        b->page.has_rows = b->accepted.row_key.size > 0;
+        return;
+    }
+    if (is_done) {
         b->page.reads_at++;
         b->page.from = (struct position){ 0 };
+        b->page.has_rows = false;
         b->page.partition_left = b->partition_limit;
         b->is_partition_known = false;
         return;
     }
     ensure(outcome->last.is_set);
     b->page.from = outcome->last;
+    b->page.has_rows = b->has_rows;
     if (!b->page.partition_left)
         b->page.from.row_key.size = 0; /* the rest of this partition is not wanted */
 }

@@ -273,8 +273,6 @@ static struct bytes edge_bound(const struct where *where, const struct edge *edg
 {
     struct buf bound = buf_in(eval->arena);
     size_t count = where->prefix_count + edge->width;
-    if (!count)
-        return (struct bytes){ 0 };
     bool is_below = is_start == (edge->is_inclusive || !edge->width);
     if (is_below)
         comparable_below(eval->table, values, count, &bound);
@@ -288,17 +286,32 @@ struct bounds {
     bool is_reversed;
 };
 
+/* Which edge comes first, with its values. */
+static const struct edge *first_edge(const struct where *where, const struct bounds *b,
+                                     const struct bytes **values)
+{
+    *values = b->is_reversed ? b->high : b->low;
+    return b->is_reversed ? &where->high : &where->low;
+}
+
+static const struct edge *last_edge(const struct where *where, const struct bounds *b,
+                                    const struct bytes **values)
+{
+    *values = b->is_reversed ? b->low : b->high;
+    return b->is_reversed ? &where->low : &where->high;
+}
+
 static struct slice slice_of(const struct where *where, struct bounds *b,
                              const struct bytes *prefix, struct eval *eval)
 {
     size_t bytes = where->prefix_count * sizeof *prefix;
+    const struct bytes *first_values, *last_values;
     if (bytes)
         memcpy(b->low, prefix, bytes), memcpy(b->high, prefix, bytes);
-    if (b->is_reversed)
-        return (struct slice){ edge_bound(where, &where->high, true, b->high, eval),
-                               edge_bound(where, &where->low, false, b->low, eval) };
-    return (struct slice){ edge_bound(where, &where->low, true, b->low, eval),
-                           edge_bound(where, &where->high, false, b->high, eval) };
+    const struct edge *first = first_edge(where, b, &first_values);
+    const struct edge *last = last_edge(where, b, &last_values);
+    return (struct slice){ edge_bound(where, first, true, first_values, eval),
+                           edge_bound(where, last, false, last_values, eval) };
 }
 
 static bool slice_is_empty(const struct slice *s)
@@ -306,24 +319,29 @@ static bool slice_is_empty(const struct slice *s)
     return s->low.size && s->high.size && bytes_compare(s->low, s->high) >= 0;
 }
 
+static enum err bounds_of(const struct where *where, struct eval *eval, struct bounds *out)
+{
+    const struct table *table = eval->table;
+    *out = (struct bounds){ 0 };
+    if (where->prefix_count < table->clustering_count)
+        out->is_reversed = table_clustering(table, where->prefix_count)->is_reversed;
+    enum err err = edge_values(where, &where->low, eval, out->low);
+    return err ? err : edge_values(where, &where->high, eval, out->high);
+}
+
 enum err where_slices(const struct where *where, struct eval *eval, struct slice **slices,
                       size_t *count, bool *is_empty)
 {
-    const struct table *table = eval->table;
-    struct bounds bounds = { 0 };
+    struct bounds bounds;
     struct bytes *prefixes;
     size_t prefixes_count;
     *count = 0;
     *is_empty = false;
     if (!where->choices_count && !where->low.width && !where->high.width)
         return OK;
-    if (where->prefix_count < table->clustering_count)
-        bounds.is_reversed = table_clustering(table, where->prefix_count)->is_reversed;
     enum err err = where_prefixes(where, eval, &prefixes, &prefixes_count);
     if (!err)
-        err = edge_values(where, &where->low, eval, bounds.low);
-    if (!err)
-        err = edge_values(where, &where->high, eval, bounds.high);
+        err = bounds_of(where, eval, &bounds);
     if (err)
         return err;
     *slices = arena_alloc(eval->arena, prefixes_count * sizeof **slices);
@@ -333,6 +351,43 @@ enum err where_slices(const struct where *where, struct eval *eval, struct slice
             (*slices)[(*count)++] = s;
     }
     *is_empty = *count == 0;
+    return OK;
+}
+
+static struct bytes edge_clustering(const struct where *where, const struct edge *edge,
+                                    const struct bytes *values, struct eval *eval)
+{
+    struct buf out = buf_in(eval->arena);
+    for (size_t i = 0; i < where->prefix_count + edge->width; i++)
+        clustering_put(&out, values[i]);
+    return buf_bytes(&out);
+}
+
+enum err where_ranges(const struct where *where, struct eval *eval, struct range_tombstone **ranges,
+                      size_t *count)
+{
+    struct bounds bounds;
+    struct bytes *prefixes;
+    const struct bytes *values;
+    size_t prefixes_count;
+    *count = 0;
+    enum err err = where_prefixes(where, eval, &prefixes, &prefixes_count);
+    if (!err)
+        err = bounds_of(where, eval, &bounds);
+    if (err)
+        return err;
+    *ranges = arena_alloc(eval->arena, prefixes_count * sizeof **ranges);
+    for (size_t i = 0; i < prefixes_count; i++) {
+        struct slice s = slice_of(where, &bounds, prefixes + i * where->prefix_count, eval);
+        if (slice_is_empty(&s))
+            continue;
+        struct range_tombstone *range = &(*ranges)[(*count)++];
+        *range = (struct range_tombstone){ .low = s.low, .high = s.high };
+        const struct edge *edge = first_edge(where, &bounds, &values);
+        range->low_clustering = edge_clustering(where, edge, values, eval);
+        edge = last_edge(where, &bounds, &values);
+        range->high_clustering = edge_clustering(where, edge, values, eval);
+    }
     return OK;
 }
 

@@ -11,6 +11,9 @@ enum err where_prefixes(const struct where *, struct eval *, struct bytes **tupl
 /* Slices in clustering order.  *count 0 and *is_empty false: whole partitions. */
 enum err where_slices(const struct where *, struct eval *, struct slice **slices, size_t *count,
                       bool *is_empty);
+/* The same as range tombstones, whose deletion the caller sets. */
+enum err where_ranges(const struct where *, struct eval *, struct range_tombstone **ranges,
+                      size_t *count);
 /* after < token <= upto */
 enum err where_tokens(const struct where *, struct eval *, int64_t *after, int64_t *upto,
                       bool *is_empty);

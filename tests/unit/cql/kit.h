@@ -4,7 +4,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 #include "cql/cql.h"
-#include "fake.h"
+#include "fake_read.h"
 
 #include <check.h>
 

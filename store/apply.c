@@ -42,6 +42,7 @@ struct apply {
     struct arena arena; /* of `mutation` */
     struct mutation mutation;
     uint64_t number, need_bytes;
+    uint64_t begun_ns;
 };
 
 static struct op_next apply_arrive(struct op *);
@@ -76,6 +77,7 @@ void store_apply(struct store *s, struct io_req *req, struct op *op, struct byte
     ensure(s->journal && !s->closing);
     struct apply *a = apply_new(s);
     a->store = s, a->done = req, a->bytes = mutation, a->need_bytes = 0;
+    a->begun_ns = io_now(s->io);
     io_req_begin(req, op);
     op_start(&a->op, io_ops(s->io), NULL, states, apply_release);
 }
@@ -176,6 +178,8 @@ static struct op_next apply_merge(struct op *op)
     memtable_shared_note(d->view->active, (uint64_t)io_self(s->io), at, !d->is_broken_off);
     d->is_broken_off = false;
     store_merge(s, d, &a->mutation);
+    d->meter.writes++;
+    meter_add(&d->meter.write_ns, io_now(s->io) - a->begun_ns);
     s->keeper.is_early |= io_rare(s->io, "early flush");
     if (keeper_is_due(s) || s->keeper.is_early)
         keeper_wake(s);

@@ -8,6 +8,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 #include "store/floor.h"
+#include "store/meter.h"
 #include "store/view.h"
 
 struct flush;
@@ -31,6 +32,7 @@ struct table_data {
     unsigned failures;    /* of flushes in a row */
     uint64_t retry_ns;    /* not before */
     struct report failed; /* of the last one */
+    struct table_meter meter;
 };
 
 /* `folder` is copied. */

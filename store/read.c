@@ -13,6 +13,7 @@
 
 enum { RUN, LOAD };
 enum { SLICE_NS = 50 * 1000 };
+enum { CLOCK_EVERY = 8 }; /* a read at once looks at the clock: one in so many */
 
 struct slow_read {
     struct op op;
@@ -21,6 +22,7 @@ struct slow_read {
     struct reading reading;
     struct io_req *done;
     struct io_req load;
+    uint64_t begun_ns;
     bool is_rested;
 };
 
@@ -35,25 +37,33 @@ static const struct op_state states[] = {
 
 static struct slow_read *slow_of(struct op *op) { return owner_of(op, struct slow_read, op); }
 
-/* Counts what a reading cost, once it is over. */
-static void reading_count(const struct reading *r)
+/* Counts what a reading cost, once it is over.  begun_ns 0: nobody has looked at the clock. */
+static void reading_count(const struct reading *r, uint64_t begun_ns)
 {
     struct store *s = r->store;
+    struct table_data *d = r->read->is_range ? NULL : store_data(s, &r->read->table);
     s->cost = r->cost;
     s->counts.reads++;
     s->counts.rows_read += (uint64_t)r->out->rows_count + r->out->dead_count;
+    if (!d)
+        return;
+    d->meter.reads++;
+    meter_add(&d->meter.sstables, r->cost.sstables);
+    if (begun_ns)
+        meter_add(&d->meter.read_ns, io_clock(s->io) - begun_ns);
 }
 
 enum err store_read(struct store *s, const struct read *read, struct arena *arena,
                     struct read_sink *sink, struct read_outcome *out)
 {
     struct reading r;
+    uint64_t begun_ns = s->counts.reads % CLOCK_EVERY ? 0 : io_clock(s->io);
     enum err e = reading_init(&r, s, read, arena, sink, out);
     if (e)
         return e;
     e = reading_run(&r);
     if (e != ERR_WOULD_WAIT)
-        reading_count(&r);
+        reading_count(&r, begun_ns);
     reading_deinit(&r);
     return e;
 }
@@ -63,7 +73,7 @@ void store_read_start(struct store *s, struct io_req *req, struct op *op, const 
 {
     struct slow_read *r = mem_zalloc(sizeof *r);
     ensure(!s->closing);
-    r->store = s, r->done = req;
+    r->store = s, r->done = req, r->begun_ns = io_clock(s->io);
     r->load.err = reading_init(&r->reading, s, read, arena, sink, out);
     r->reading.slice_ns = SLICE_NS;
     list_add(&s->slow_reads, &r->link);
@@ -87,7 +97,7 @@ static struct op_next slow_run(struct op *op)
     r->is_rested = false;
     enum err e = reading_run(&r->reading);
     if (e != ERR_WOULD_WAIT) {
-        reading_count(&r->reading);
+        reading_count(&r->reading, r->begun_ns);
         return slow_end(r, e);
     }
     reading_rest(&r->reading);

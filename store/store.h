@@ -21,6 +21,9 @@
 #include "io/journal.h"
 #include "model/model.h"
 #include "sstable/name.h"
+#include "store/import.h"
+#include "store/snapshot.h"
+#include "store/stats.h"
 
 struct store;
 struct store_options {

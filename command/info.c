@@ -33,7 +33,7 @@ static void info_table(const struct tree *info)
             value_row(&t, "", m);
             continue;
         }
-        bool is_memory = strcmp(m->name, "memory") == 0;
+        bool is_memory = strncmp(m->name, "memory", 6) == 0;
         for (const struct tree *inner = m->first; inner; inner = inner->next)
             if (is_memory)
                 memory_row(&t, m, inner);

@@ -72,7 +72,7 @@ static const struct tree *operation_watch(struct arena *arena, const char *path,
     progress_begin(&progress, verb, unit, 0);
     while (said && is_running(said)) {
         tell_pause_ms(pause_ms);
-        pause_ms = (unsigned)u64_min(pause_ms * 2, PAUSE_MOST_MS);
+        pause_ms = (unsigned)u64_min((uint64_t)pause_ms * 2, PAUSE_MOST_MS);
         enum err err = http_get(arena, path, 0, page, ASK_MS, &answer);
         said = answer_take(arena, path, err, &answer);
         if (said)

@@ -51,6 +51,10 @@ static void node_row(struct table *t, const struct node_view *node)
     if (refusal.size)
         tell_note("node %.0f takes no writes: %.*s", tree_number(node->seen, "node", 0),
                   (int)refusal.size, (const char *)refusal.data);
+    const struct tree *damaged = tree_get(store, "damaged");
+    for (const struct tree *d = damaged ? damaged->first : NULL; d; d = d->next)
+        tell_note("node %.0f has set a file aside: %.*s", tree_number(node->seen, "node", 0),
+                  (int)d->text.size, (const char *)d->text.data);
 }
 
 static void status_table(const struct nodes_view *view)

@@ -1,7 +1,7 @@
 /* admin.c - HTTP on shard 0: listeners, and a visit for each connection.
  *
  *     listener:  accept ──> took ──> accept ...
- *     visit:     hear ──> collect (counts of all shards, by mail) ──> tell ──> ended
+ *     visit:     hear ──> collect (what all shards say, by errands) ──> tell ──> ended
  *
  * One request a connection; it closes after the answer.  At most 64 visits at a time, each at most
  * ten seconds.
@@ -29,12 +29,8 @@ struct admin {
     } doors[2];
     unsigned visits_count;
     struct list visits;
+    struct operations operations;
     bool is_stopping;
-};
-struct sheet { /* one shard's counts on their way */
-    struct io_mail mail;
-    struct visit *visit;
-    struct counts counts;
 };
 struct visit {
     struct op op;
@@ -45,9 +41,8 @@ struct visit {
     struct http_parser *parser;
     uint8_t input[VISIT_BYTES];
     struct buf answer;
-    struct sheet *sheets;
-    int away;
-    bool is_tcp;
+    struct errands errands;
+    bool is_tcp, has_asked;
 };
 
 static struct op_next door_accept(struct op *);
@@ -91,6 +86,7 @@ enum err admin_open(struct shard *s, struct report *report)
     a->shard = s;
     s->admin = a;
     list_init(&a->visits);
+    operations_init(&a->operations, s);
     admin_socket_path(s, unix_socket.path, sizeof unix_socket.path);
     if (s->config->admin_port) {
         a->doors[0].is_tcp = true;
@@ -117,6 +113,7 @@ void admin_stop(struct shard *s)
     if (!a || a->is_stopping)
         return;
     a->is_stopping = true;
+    operations_stop(&a->operations);
     for (size_t i = 0; i < array_count(a->doors); i++)
         if (a->doors[i].listener)
             op_stop(&a->doors[i].op, ERR_STOPPED);
@@ -126,12 +123,15 @@ void admin_stop(struct shard *s)
 bool admin_idle(const struct shard *s)
 {
     const struct admin *a = s->admin;
-    return !a || (!a->doors[0].listener && !a->doors[1].listener && a->visits_count == 0);
+    return !a || (!a->doors[0].listener && !a->doors[1].listener && a->visits_count == 0 &&
+                  operations_idle(&a->operations));
 }
 
 void admin_free(struct shard *s)
 {
     ensure(admin_idle(s));
+    if (s->admin)
+        operations_deinit(&s->admin->operations);
     mem_free(s->admin);
     s->admin = NULL;
 }
@@ -215,46 +215,23 @@ static struct op_next visit_hear(struct op *op)
     return op_wait(HEAR);
 }
 
-static void sheet_there(struct io *io, struct io_mail *mail)
-{
-    counts_take(shard_of(io), &owner_of(mail, struct sheet, mail)->counts);
-    io_post_home(io, mail);
-}
-
-static void sheet_home(struct io *io, struct io_mail *mail)
-{
-    struct visit *v = owner_of(mail, struct sheet, mail)->visit;
-    (void)io;
-    ensure(v->away > 0);
-    if (--v->away == 0)
-        op_drop(&v->op);
-}
-
-static void visit_ask_shards(struct visit *v)
-{
-    struct io *io = v->admin->shard->io;
-    v->sheets = mem_zalloc((size_t)io_shards(io) * sizeof *v->sheets);
-    counts_take(v->admin->shard, &v->sheets[0].counts);
-    for (int i = 1; i < io_shards(io); i++) {
-        v->sheets[i].visit = v;
-        v->sheets[i].mail = (struct io_mail){ .there = sheet_there, .home = sheet_home };
-        if (v->away++ == 0)
-            op_hold(&v->op);
-        shard_post(v->admin->shard, i, &v->sheets[i].mail);
-    }
-}
-
 static struct op_next visit_collect(struct op *op)
 {
     struct visit *v = visit_of(op);
     struct shard *s = v->admin->shard;
-    if (!v->sheets)
-        visit_ask_shards(v);
-    if (v->away)
+    const struct admin_question question = { .shard = s,
+                                             .operations = &v->admin->operations,
+                                             .request = http_parser_request(v->parser),
+                                             .is_tcp = v->is_tcp,
+                                             .errands = &v->errands };
+    const struct errand_kind *kind = admin_page_asks(&question);
+    if (kind && !v->has_asked) {
+        v->has_asked = true;
+        errands_send(&v->errands, s, op, kind, NULL);
+    }
+    if (v->errands.away)
         return op_wait(COLLECT);
-    for (int i = 1; i < io_shards(s->io); i++)
-        counts_add(&v->sheets[0].counts, &v->sheets[i].counts);
-    admin_page(s, http_parser_request(v->parser), v->is_tcp, &v->sheets[0].counts, &v->answer);
+    admin_page(&question, &v->answer);
     return op_goto(TELL);
 }
 
@@ -281,6 +258,6 @@ static void visit_release(struct op *op)
     list_remove(&v->link);
     http_parser_free(&v->parser);
     buf_deinit(&v->answer);
-    mem_free(v->sheets);
+    errands_deinit(&v->errands);
     mem_free(v);
 }

@@ -2,6 +2,10 @@
  *
  *     GET /api/v1/info      version, pid's socket, folders, memory plan
  *     GET /api/v1/status    the ring as this node sees it, the store, all counts
+ *     GET /api/v1/ops       operations that run or have ended; /api/v1/ops/<id>: one
+ *     POST /api/v1/ops/<verb>   begins one (operation.h); over the Unix socket alone
+ *     GET /api/v1/tables    what there is of every table; tables/<keyspace>, .../<table>
+ *     GET /api/v1/snapshots all snapshots on disk
  *     GET /metrics          the counts for Prometheus
  *     GET /health/live      200 while the loop turns
  *     GET /health/ready     200 when clients are served, else 503 and what it waits for
@@ -11,6 +15,9 @@
  */
 // SPDX-License-Identifier: Apache-2.0
 #include "node/admin_pages.h"
+
+#include "node/snapshot.h"
+#include "node/tables.h"
 
 static void page_text(struct buf *out, int status, const char *text)
 {
@@ -35,7 +42,64 @@ void admin_socket_path(const struct shard *s, char *out, size_t room)
     snprintf(out, room, "%s/rondo.sock", s->config->data_file_directories.items[0]);
 }
 
+/* ---- what every shard says ---- */
+
+struct said {
+    struct counts counts;
+    const char *refusal; /* why writes would be refused; NULL: they would not */
+    const char **damages;
+    size_t damages_count;
+};
+
+static void ask_counts(struct errand *e)
+{
+    struct said *said = arena_new(&e->arena, struct said);
+    struct shard *s = e->shard;
+    e->result = said;
+    counts_take(s, &said->counts);
+    if (!s->store)
+        return;
+    const char *refusal = store_refusal(s->store);
+    said->refusal = refusal ? arena_text(&e->arena, bytes_text(refusal)) : NULL;
+    said->damages_count = store_damages(s->store, &e->arena, &said->damages);
+}
+
+static const struct errand_kind errand_counts = { .begin = ask_counts };
+
+static const struct said *said_of(const struct errands *errands, int shard)
+{
+    return errands->each[shard].result;
+}
+
+static void counts_sum(const struct errands *errands, struct counts *sum)
+{
+    *sum = said_of(errands, 0)->counts;
+    for (int i = 1; i < errands->count; i++)
+        counts_add(sum, &said_of(errands, i)->counts);
+}
+
+static const char *first_refusal(const struct shard *s, const struct errands *errands)
+{
+    const char *refusal = s->store ? NULL : "not open yet";
+    for (int i = 0; i < errands->count && !refusal; i++)
+        refusal = said_of(errands, i)->refusal;
+    return refusal;
+}
+
 /* ---- pages ---- */
+
+static void info_used(const struct counts *c, struct json *j)
+{
+    json_open(j, "memory_used", '{');
+    json_unsigned(j, "memtables", c->values[COUNT_memtable_bytes]);
+    json_unsigned(j, "chunk_cache", c->values[COUNT_chunk_cache_bytes]);
+    json_unsigned(j, "samples",
+                  c->values[COUNT_filter_bytes] + c->values[COUNT_sample_bytes] +
+                      c->values[COUNT_file_bytes]);
+    json_unsigned(j, "filters", c->values[COUNT_filter_bytes]);
+    json_unsigned(j, "requests", c->values[COUNT_request_bytes]);
+    json_close(j);
+}
 
 static void info_memory(const struct shard *s, struct json *j)
 {
@@ -55,11 +119,22 @@ static void info_memory(const struct shard *s, struct json *j)
     json_close(j);
 }
 
-static void page_info(struct shard *s, const struct counts *counts, struct buf *body)
+/* Whole, for who asks from another folder. */
+static void json_path(const struct shard *s, struct json *j, const char *name, const char *path)
+{
+    char whole[1024];
+    bool is_relative = path[0] != '/' && s->process->folder;
+    snprintf(whole, sizeof whole, "%s%s%s", is_relative ? s->process->folder : "",
+             is_relative ? "/" : "", path);
+    json_text(j, name, whole);
+}
+
+static void page_info(struct shard *s, const struct errands *errands, struct buf *body)
 {
     struct json j = json_into(body);
     char socket[512];
-    (void)counts;
+    struct counts counts;
+    counts_sum(errands, &counts);
     admin_socket_path(s, socket, sizeof socket);
     json_open(&j, NULL, '{');
     json_text(&j, "version", RONDO_VERSION);
@@ -67,12 +142,13 @@ static void page_info(struct shard *s, const struct counts *counts, struct buf *
     if (s->process->pid)
         json_number(&j, "pid", s->process->pid);
     json_text(&j, "cluster", s->config->cluster_name);
-    json_text(&j, "socket", socket);
-    json_text(&j, "data", s->config->data_file_directories.items[0]);
-    json_text(&j, "commitlog", s->config->commitlog_directory);
+    json_path(s, &j, "socket", socket);
+    json_path(s, &j, "data", s->config->data_file_directories.items[0]);
+    json_path(s, &j, "commitlog", s->config->commitlog_directory);
     json_number(&j, "shards", io_shards(s->io));
     json_number(&j, "uptime_seconds", (io_wall(s->io) - s->started_wall_us) / 1000000);
     info_memory(s, &j);
+    info_used(&counts, &j);
     json_close(&j);
 }
 
@@ -103,7 +179,8 @@ static void status_node(struct shard *s, const struct node *n, struct json *j)
     json_close(j);
 }
 
-static void status_store(struct shard *s, const struct counts *c, struct json *j)
+static void status_store(struct shard *s, const struct errands *errands, const struct counts *c,
+                         struct json *j)
 {
     static const char *const modes[] = { [CONFIG_SYNC_GROUP] = "group",
                                          [CONFIG_SYNC_BATCH] = "batch",
@@ -113,16 +190,26 @@ static void status_store(struct shard *s, const struct counts *c, struct json *j
     json_unsigned(j, "memtable_bytes_max", c->values[COUNT_memtable_bytes_max]);
     json_unsigned(j, "commitlog_bytes", c->values[COUNT_commitlog_bytes]);
     json_unsigned(j, "partitions", c->values[COUNT_partitions]);
-    json_text(j, "refusal", s->store ? store_refusal(s->store) : "not open yet");
+    json_unsigned(j, "flushing_bytes", c->values[COUNT_flushing_bytes]);
+    json_unsigned(j, "sstables", c->values[COUNT_sstables]);
+    json_unsigned(j, "sstable_bytes", c->values[COUNT_sstable_bytes]);
+    json_text(j, "refusal", first_refusal(s, errands));
     json_text(j, "commitlog_sync", modes[s->config->commitlog_sync]);
+    json_open(j, "damaged", '[');
+    for (int i = 0; i < errands->count; i++)
+        for (size_t k = 0; k < said_of(errands, i)->damages_count; k++)
+            json_text(j, NULL, said_of(errands, i)->damages[k]);
+    json_close(j);
     json_close(j);
 }
 
-static void page_status(struct shard *s, const struct counts *counts, struct buf *body)
+static void page_status(struct shard *s, const struct errands *errands, struct buf *body)
 {
+    struct counts counts;
     struct json j = json_into(body);
     const struct ring *ring = cluster_ring(s->cluster);
     char id[UUID_TEXT_BYTES];
+    counts_sum(errands, &counts);
     json_open(&j, NULL, '{');
     json_text(&j, "cluster", s->config->cluster_name);
     uuid_print(&ring->cluster_id, id);
@@ -137,27 +224,76 @@ static void page_status(struct shard *s, const struct counts *counts, struct buf
     for (size_t i = 0; i < ring->nodes_count; i++)
         status_node(s, &ring->nodes[i], &j);
     json_close(&j);
-    status_store(s, counts, &j);
+    status_store(s, errands, &counts, &j);
     json_open(&j, "counts", '{');
-    counts_json(counts, &j);
+    counts_json(&counts, &j);
     json_close(&j);
     json_close(&j);
 }
 
-static void page_metrics(struct shard *s, const struct counts *counts, struct buf *body)
+static void page_metrics(struct shard *s, const struct errands *errands, struct buf *body)
+{
+    struct counts counts;
+    (void)s;
+    counts_sum(errands, &counts);
+    counts_metrics(&counts, body);
+}
+
+static void page_snapshots(struct shard *s, const struct errands *errands, struct buf *body)
 {
     (void)s;
-    counts_metrics(counts, body);
+    snapshots_json(errands->each[0].result, body);
 }
 
-static const struct {
+static const struct page {
     const char *path, *type;
-    void (*write)(struct shard *, const struct counts *, struct buf *body);
+    const struct errand_kind *asks;
+    void (*write)(struct shard *, const struct errands *, struct buf *body);
 } pages[] = {
-    { "/api/v1/info", "application/json", page_info },
-    { "/api/v1/status", "application/json", page_status },
-    { "/metrics", "text/plain; version=0.0.4; charset=utf-8", page_metrics },
+    { "/api/v1/info", "application/json", &errand_counts, page_info },
+    { "/api/v1/status", "application/json", &errand_counts, page_status },
+    { "/api/v1/snapshots", "application/json", &errand_snapshots, page_snapshots },
+    { "/metrics", "text/plain; version=0.0.4; charset=utf-8", &errand_counts, page_metrics },
 };
+
+static const struct page *page_find(const char *path)
+{
+    for (size_t i = 0; i < array_count(pages); i++)
+        if (strcmp(pages[i].path, path) == 0)
+            return &pages[i];
+    return NULL;
+}
+
+/* "/api/v1/ops" with the prefix "/api/v1/ops": ""; with more behind a slash: that; else NULL. */
+static const char *path_rest(const char *path, const char *prefix)
+{
+    size_t n = strlen(prefix);
+    if (strncmp(path, prefix, n) != 0 || (path[n] && path[n] != '/'))
+        return NULL;
+    return path[n] ? path + n + 1 : path + n;
+}
+
+static const char tables_path[] = "/api/v1/tables", ops_path[] = "/api/v1/ops";
+
+/* `rest`: "", "keyspace", "keyspace/table". */
+static void page_tables(const struct admin_question *q, const char *rest, struct buf *out)
+{
+    struct arena arena = { 0 };
+    struct buf body = buf_in(&arena);
+    struct report failed;
+    size_t n = strcspn(rest, "/");
+    const char *keyspace = n ? arena_text(&arena, bytes_of((const uint8_t *)rest, n)) : NULL;
+    const char *table = rest[n] ? rest + n + 1 : NULL;
+    if (errands_result(q->errands, &failed) != OK)
+        page_text(out, 503, "a shard cannot tell now\n");
+    else if (!tables_json(q->shard, q->errands, keyspace, table, &body))
+        page_text(out, 404, "there is no such table\n");
+    else
+        http_answer(out, 200, "application/json", buf_bytes(&body));
+    arena_deinit(&arena);
+}
+
+/* ---- who may ask what ---- */
 
 static void page_ready(struct shard *s, struct buf *out)
 {
@@ -170,31 +306,72 @@ static void page_ready(struct shard *s, struct buf *out)
         page_text(out, 200, "serving\n");
 }
 
-void admin_page(struct shard *s, const struct http_request *r, bool is_tcp,
-                const struct counts *counts, struct buf *out)
+static void page_post(const struct admin_question *q, struct buf *out)
 {
-    struct arena arena = { 0 };
-    struct buf body = buf_in(&arena);
-    bool is_get = strcmp(r->method, "GET") == 0;
-    size_t i = 0;
-    while (i < array_count(pages) && strcmp(pages[i].path, r->path) != 0)
-        i++;
-    if (is_tcp && (!host_is_known(s, r->host) || (r->has_origin && !is_get))) {
-        page_text(out, 403, "ask by address: this Host or Origin is not known here\n");
-    } else if (!is_get) {
-        page_text(out, is_tcp ? 403 : 405,
-                  is_tcp ? "only reading is open over TCP\n" : "operations are not there yet\n");
-    } else if (strcmp(r->path, "/health/live") == 0) {
+    const char *word = path_rest(q->request->path, ops_path);
+    if (q->is_tcp)
+        page_text(out, 403,
+                  "only reading is open over TCP; operations are for the socket in the data "
+                  "folder, which /api/v1/info names\n");
+    else if (strcmp(q->request->method, "POST") != 0 || !word)
+        page_text(out, 405, "only POST /api/v1/ops/<verb> does something\n");
+    else
+        operations_post(q->operations, word, buf_bytes(&q->request->body), out);
+}
+
+static void page_get(const struct admin_question *q, struct buf *out)
+{
+    const char *path = q->request->path;
+    const char *word = path_rest(path, ops_path), *tables = path_rest(path, tables_path);
+    const struct page *page = page_find(path);
+    struct buf body = { 0 };
+    if (strcmp(path, "/health/live") == 0) {
         page_text(out, 200, "alive\n");
-    } else if (strcmp(r->path, "/health/ready") == 0) {
-        page_ready(s, out);
-    } else if (i == array_count(pages)) {
+    } else if (strcmp(path, "/health/ready") == 0) {
+        page_ready(q->shard, out);
+    } else if (word) {
+        operations_get(q->operations, word, out);
+    } else if (tables) {
+        page_tables(q, tables, out);
+    } else if (!page) {
         page_text(out, 404,
-                  "no such page; there are /api/v1/info, /api/v1/status, /metrics, "
+                  "no such page; there are /api/v1/info, /api/v1/status, /api/v1/ops, "
+                  "/api/v1/tables, /api/v1/snapshots, /metrics, "
                   "/health/live, /health/ready\n");
     } else {
-        pages[i].write(s, counts, &body);
-        http_answer(out, 200, pages[i].type, buf_bytes(&body));
+        page->write(q->shard, q->errands, &body);
+        http_answer(out, 200, page->type, buf_bytes(&body));
     }
-    arena_deinit(&arena);
+    buf_deinit(&body);
+}
+
+static bool is_get(const struct admin_question *q)
+{
+    return strcmp(q->request->method, "GET") == 0;
+}
+
+static bool is_stranger(const struct admin_question *q)
+{
+    const struct http_request *r = q->request;
+    return q->is_tcp && (!host_is_known(q->shard, r->host) || (r->has_origin && !is_get(q)));
+}
+
+const struct errand_kind *admin_page_asks(const struct admin_question *q)
+{
+    const struct page *page = page_find(q->request->path);
+    if (!is_get(q) || is_stranger(q))
+        return NULL;
+    if (path_rest(q->request->path, tables_path))
+        return &errand_tables;
+    return page ? page->asks : NULL;
+}
+
+void admin_page(const struct admin_question *q, struct buf *out)
+{
+    if (is_stranger(q))
+        page_text(out, 403, "ask by address: this Host or Origin is not known here\n");
+    else if (is_get(q))
+        page_get(q, out);
+    else
+        page_post(q, out);
 }

@@ -11,7 +11,8 @@ struct sources {
     struct store_counts store;
     struct cluster_counts cluster;
     const struct io_counts *io;
-    uint64_t prepared_count, prepared_evicted, allocations;
+    struct store_memory memory;
+    uint64_t prepared_count, prepared_evicted, allocations, request_bytes;
 };
 
 static const struct {
@@ -28,12 +29,15 @@ void counts_take(struct shard *s, struct counts *out)
                                .io = io_counts(s->io),
                                .prepared_count = s->prepared.by_id.count,
                                .prepared_evicted = s->prepared.evicted,
-                               .allocations = mem_calls() };
+                               .allocations = mem_calls(),
+                               .request_bytes = s->request_bytes + s->large_bytes };
     const struct sources *c = &sources;
     if (s->coordinator)
         coordinator_counts(s->coordinator, &sources.coordinator);
     if (s->store)
         store_counts(s->store, &sources.store);
+    if (s->store)
+        store_memory(s->store, &sources.memory);
     if (s->cluster)
         cluster_counts(s->cluster, &sources.cluster);
 #define X(name, kind, value, text) out->values[COUNT_##name] = value;

@@ -41,6 +41,19 @@ struct shard;
     X(memtable_bytes, gauge, c->store.memtable_bytes, "in memtables")                           \
     X(memtable_bytes_max, gauge, c->store.memtable_bytes_max, "past which writes are refused")  \
     X(partitions, gauge, c->store.partitions, "partitions in memtables")                        \
+    X(flushing_bytes, gauge, c->store.frozen_bytes, "in memtables that wait to be files")       \
+    X(flushes, counter, c->store.flushes, "memtables that became SSTables")                     \
+    X(flush_failures, counter, c->store.flush_failures, "flushes that failed and are retried")  \
+    X(flushed_bytes, counter, c->store.flushed_bytes, "written by flushes")                     \
+    X(writes_slowed, counter, c->store.slowed, "writes that waited for a flush")                \
+    X(sstables, gauge, c->store.sstables, "open, counted on each shard that has them")          \
+    X(sstables_damaged, gauge, c->store.sstables_damaged, "of them set aside")                  \
+    X(sstable_bytes, gauge, c->store.sstable_bytes, "of them on disk")                          \
+    X(chunk_cache_bytes, gauge, c->memory.chunk_cache, "chunks of files in memory")             \
+    X(filter_bytes, gauge, c->memory.filters, "bloom filters in memory")                        \
+    X(sample_bytes, gauge, c->memory.samples, "index samples in memory")                        \
+    X(file_bytes, gauge, c->memory.other_of_files, "what else open files take in memory")       \
+    X(request_bytes, gauge, c->request_bytes, "held by requests of clients under way")          \
     X(commitlog_appends, counter, c->store.commitlog.appends, "records appended")               \
     X(commitlog_syncs, counter, c->store.commitlog.syncs, "syncs; each covers many records")    \
     X(commitlog_bytes, gauge, c->store.commitlog.disk_bytes, "on disk")                         \

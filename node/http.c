@@ -72,9 +72,9 @@ static int on_header_value_complete(llhttp_t *parser)
 static int on_body(llhttp_t *parser, const char *at, size_t n)
 {
     struct http_request *r = request_of_parser(parser);
-    (void)at;
-    r->body_bytes += n;
-    r->is_too_long |= r->body_bytes > BODY_BYTES_MAX;
+    r->is_too_long |= n > BODY_BYTES_MAX - r->body.size;
+    if (!r->is_too_long)
+        buf_put(&r->body, at, n);
     return 0;
 }
 
@@ -101,6 +101,7 @@ struct http_parser *http_parser_new(void)
 
 void http_parser_free(struct http_parser **p)
 {
+    buf_deinit(&(*p)->request.body);
     mem_free(*p);
     *p = NULL;
 }

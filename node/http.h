@@ -1,6 +1,6 @@
 /* http.h - one HTTP/1.1 request out of received bytes (llhttp), and the head of an answer.
  *
- * Pure: no I/O.  Limits: path 255 bytes, host 255 bytes, a body is counted and refused above 64
+ * Pure: no I/O.  Limits: path 255 bytes, host 255 bytes, a body is kept and refused above 64
  * KiB. Private to node/.
  */
 // SPDX-License-Identifier: Apache-2.0
@@ -14,7 +14,7 @@ struct http_request {
     char path[256]; /* without the query */
     char host[256]; /* of the Host header, without the port; "" when there was none */
     bool has_origin;
-    size_t body_bytes;
+    struct buf body;
     /* for the implementation */
     char header[32];
     unsigned hosts_count;

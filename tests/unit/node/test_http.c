@@ -43,7 +43,7 @@ static void check_parts(const struct http_request *r, size_t i)
     ck_assert_str_eq(r->path, requests[i].path);
     ck_assert_str_eq(r->host, requests[i].host);
     ck_assert_int_eq(r->has_origin, requests[i].has_origin);
-    ck_assert_uint_eq(r->body_bytes, requests[i].body_bytes);
+    ck_assert_uint_eq(r->body.size, requests[i].body_bytes);
 }
 
 /* Feeds a text in pieces that end at these places. */

@@ -277,6 +277,7 @@ static void life_end(struct play *p)
 static void play_init(struct play *p, uint64_t seed, struct sim_faults faults)
 {
     *p = (struct play){ .sim = sim_new(seed, faults), .prng = { seed } };
+    sim_file_set(p->sim, 0, "/data/clock", 0, bytes_text("x")); /* the folder is durable */
     catalog_init(&p->catalog);
     p->table = stage_table("durable", columns, array_count(columns));
     catalog_add_system(&p->catalog, p->table);

@@ -18,10 +18,10 @@
  *
  *     missing whole      indexes, views, functions, triggers, roles, DESCRIBE (parse.c knows them
  *                        by their first words)
- *     missing in others  IF, JSON, GROUP BY, CAST, arithmetic, elements and fields in SELECT, writes
- *                        of counters and of a list's elements by place or value, filtering by other
- *                        columns than clustering ones, logged batches of several partitions, masks,
- *                        COMPACT STORAGE
+ *     missing in others  IF, JSON, GROUP BY, CAST, arithmetic, elements and fields in SELECT,
+ *                        writes of counters and of a list's elements by place or value, filtering
+ *                        by other columns than clustering ones, logged batches of several
+ *                        partitions, masks, COMPACT STORAGE
  */
 // SPDX-License-Identifier: Apache-2.0
 #pragma once

@@ -12,7 +12,7 @@
 
 #include "sstable/unfiltered_inside.h"
 
-enum { VINT_MAX = 9, OFFSET_BYTES = 4, BLOCK_BYTES_LEAST = 5 };
+enum { TWO_VINTS_MAX = 18, OFFSET_BYTES = 4, BLOCK_BYTES_LEAST = 5 };
 /* A block has two prefixes and some numbers. */
 enum { BLOCK_BYTES_MAX = 2 * (16 + KEY_COLUMNS_MAX * (65535 + 3)) + 64, WANTED_LEAST = 128 };
 
@@ -25,7 +25,7 @@ enum err index_entry_decode(struct bytes window, struct index_entry *out, size_t
     uint64_t bytes = take_vint(&c);
     if (c.bad) {
         *wanted = u64_max(2 + size + 2, window.size + 1);
-        return window.size < 2 + size + 2 * VINT_MAX ? ERR_WOULD_WAIT : ERR_CORRUPT;
+        return window.size < 2 + size + TWO_VINTS_MAX ? ERR_WOULD_WAIT : ERR_CORRUPT;
     }
     if (bytes > INT32_MAX)
         return ERR_CORRUPT;

@@ -14,7 +14,7 @@
 #include "coordinator/inside.h"
 
 enum { ASK, GATHER, MERGE };
-enum { ARENA_BYTES = 4096 };
+enum { ARENA_BYTES = 8192 };
 
 struct ask {
     struct task task;

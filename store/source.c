@@ -52,11 +52,14 @@ static enum err memtable_stands(struct source *s, const struct partition *p)
     return OK;
 }
 
+enum { PLACE_BYTES = 256 };
+
 /* The place of a partition in the tree; on the stack for all but the longest keys. */
 static struct btree_place memtable_place(const struct source *s, int64_t token, struct bytes key)
 {
+    uint8_t room[PLACE_BYTES];
     struct arena scratch = { 0 };
-    struct buf place = buf_in(&scratch);
+    struct buf place = { .data = room, .room = sizeof room, .arena = &scratch };
     comparable_partition(token, key, &place);
     struct btree_place at = btree_at_or_after(&s->memtable->partitions, buf_bytes(&place));
     arena_deinit(&scratch);

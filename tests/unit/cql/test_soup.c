@@ -73,6 +73,13 @@ static const char *const vocabulary[] = {
     "+=",          "-=",
     "--",          "/*",
     "*/",          "99999999999999999999",
+    "ALTER",       "TYPE",
+    "ADD",         "RENAME",
+    "TO",          "map",
+    "set",         "tuple",
+    "counter",     "m",
+    "l",           "p",
+    "s",           "point",
     "system",      "local",
     "replication", "class",
 };
@@ -94,6 +101,19 @@ static const char *const good[] = {
     "CREATE KEYSPACE x WITH replication = { 'class' : 'SimpleStrategy' , 'replication_factor' : 3 "
     "} "
     "AND durable_writes = false",
+    "ALTER TABLE IF EXISTS t ADD IF NOT EXISTS ( x list < int > , y frozen < point > STATIC )",
+    "ALTER TABLE t DROP IF EXISTS ( v , n ) USING TIMESTAMP 5",
+    "ALTER TABLE t RENAME k TO x AND c TO y",
+    "ALTER TABLE q WITH caching = { 'keys' : 'ALL' } AND compaction = { 'class' : 'x' }",
+    "CREATE TYPE IF NOT EXISTS ks . line ( a frozen < point > , b tuple < int , text > )",
+    "ALTER TYPE point RENAME x TO z AND y TO w",
+    "DROP TYPE IF EXISTS ks . line",
+    "UPDATE q SET m [ 'a' ] = ? , l = [ 1 , ? ] + l , s = s - { ? , 'b' } , p . x = ? WHERE k = ?",
+    "INSERT INTO q ( k , m , l , p ) VALUES ( ? , ? , ? , { x : ? , y : 'a' } ) USING TTL ?",
+    "UPDATE q SET st = ? WHERE k = ?",
+    "DELETE m [ ? ] , p . y , st FROM q WHERE k = ?",
+    "DELETE FROM r WHERE k = ? AND c > ? AND c <= ?",
+    "SELECT k , m , l , s , p , st FROM q WHERE k IN ( ? , 1 ) PER PARTITION LIMIT 1",
     "SELECT ( int ) 5 , blob_as_int ( 0x00000001 ) , { 'a' : 1 } , [ 1 .. 2 ] FROM t",
 };
 
@@ -103,6 +123,11 @@ static void setup(void)
     kit_do("CREATE TABLE t (k int, c int, d text, v text, n int, PRIMARY KEY (k, c, d))");
     kit_do("CREATE TABLE r (k int, c int, v int, PRIMARY KEY (k, c)) "
            "WITH CLUSTERING ORDER BY (c DESC)");
+    kit_do("CREATE TYPE point (x int, y text)");
+    kit_do("CREATE TABLE q (k int, c int, m map<text, int>, l list<int>, s set<text>, p point, "
+           "st frozen<list<int>> STATIC, PRIMARY KEY (k, c))");
+    kit_do("INSERT INTO q (k, c, m, l, s, p, st) VALUES (1, 1, {'a': 1}, [1, 2], {'x'}, "
+           "{x: 1, y: 'y'}, [3])");
     for (int c = 1; c < 5; c++)
         kit_do(arena_printf(
             &kit.arena, "INSERT INTO t (k, c, d, v, n) VALUES (%d, %d, 'x', 'y', 3)", c % 2, c));

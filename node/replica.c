@@ -102,9 +102,14 @@ static void replica_apply(void *context, struct io_req *req, struct op *op, int6
     shard_post(s, owner, &h->mail);
 }
 
-/* Shard 0 leads. */
+/* Shard 0 leads.  It does not send itself there: that would hold a credit of a way that its own
+ * errands need. */
 void replica_truncate(struct shard *s, struct io_req *req, struct op *op, const struct uuid *table)
 {
+    if (io_self(s->io) == 0 && s->store) {
+        erase_start(s, req, op, table);
+        return;
+    }
     struct hop *h = shard_piece(s, sizeof *h);
     h->kind = HOP_TRUNCATE;
     h->table = *table;

@@ -28,6 +28,23 @@ static struct bytes head_key(const struct source *s)
 
 /* ---- static rows ---- */
 
+static struct bytes lasting(struct arena *arena, struct bytes lent)
+{
+    return lent.size ? arena_copy(arena, lent) : lent;
+}
+
+/* What its sources lend goes when they move on; the static row is needed as long as the partition.
+ */
+static struct row *static_keep(struct reading *r, struct row *row)
+{
+    row->key = lasting(&r->statics, row->key);
+    for (size_t i = 0; i < row->cells_count; i++) {
+        row->cells[i].path = lasting(&r->statics, row->cells[i].path);
+        row->cells[i].value = lasting(&r->statics, row->cells[i].value);
+    }
+    return row;
+}
+
 enum err reading_statics(struct reading *r)
 {
     arena_reset(&r->statics);
@@ -47,6 +64,7 @@ enum err reading_statics(struct reading *r)
                             .deletion = deletion_none() };
         r->static_row = row_merge(&r->statics, r->table, r->static_row ? r->static_row : &none,
                                   &u.row, r->deletion);
+        r->static_row = static_keep(r, r->static_row);
     }
     if (r->static_row && !row_has_anything(r->static_row))
         r->static_row = NULL;

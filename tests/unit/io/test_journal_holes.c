@@ -117,6 +117,30 @@ START_TEST(any_run_that_is_spoilt_is_a_hole_of_its_size)
 }
 END_TEST
 
+START_TEST(a_bad_record_among_others_is_a_hole_of_its_size)
+{
+    static struct seen before, seen;
+    struct bench *b = bench_new(9, slow, JOURNAL_GROUP);
+    b->size_max = 600;
+    ck_assert_int_eq(bench_open(b), OK);
+    for (int i = 0; i < 3; i++)
+        ck_assert_int_eq(bench_append_all(b, 20), OK); /* a run each */
+    ck_assert_int_eq(bench_close(b), OK);
+    ck_assert_int_eq(bench_read(b, &before), OK);
+    check_all(b, &before);
+    for (size_t i = 0; i < before.count; i++) {
+        struct journal_position at = before.places[i];
+        uint64_t bit = (at.offset + JOURNAL_HEAD_BYTES) * 8 + i % 8;
+        sim_file_flip(b->sim, 0, path_of(at.segment), bit);
+        check_hole(b, &before, i, at);
+        ck_assert_int_eq(bench_read_as(b, &seen, JOURNAL_SKIP_HOLE), OK);
+        ck_assert_uint_eq(seen.count, before.count - 1);
+        sim_file_flip(b->sim, 0, path_of(at.segment), bit);
+    }
+    bench_free(b);
+}
+END_TEST
+
 START_TEST(a_whole_segment_that_is_spoilt_or_missing_is_a_hole)
 {
     static struct seen before;
@@ -316,6 +340,7 @@ int main(void)
     TCase *t = tcase_create("holes");
     tcase_set_timeout(t, 120);
     tcase_add_loop_test(t, any_run_that_is_spoilt_is_a_hole_of_its_size, 0, 2);
+    tcase_add_test(t, a_bad_record_among_others_is_a_hole_of_its_size);
     tcase_add_loop_test(t, a_whole_segment_that_is_spoilt_or_missing_is_a_hole, 0, 4);
     tcase_add_loop_test(t, the_lost_end_of_a_full_segment_is_a_hole, 0, 2);
     tcase_add_loop_test(t, several_holes_are_all_named, 0, 2);

@@ -1,10 +1,13 @@
 /* erase.c - see erase.h.
  *
- *     TRUNCATE   hold ──> held ──> erase ──> erased ──> release ──> ended          shard 0 leads
- *                (on all shards)   (shard 0)           (on all shards)
+ *     TRUNCATE   flush ──> hold ──> held ──> keep ──> erase ──> erased ──> release ──> ended
+ *                (on all shards)             (shard 0)                    (on all shards)
  *
- *     DROP       let go ──> tell ──mail──> shard 0: when all have told: remove ──> removed
+ *     DROP       let go ──> tell ──mail──> shard 0: when all have told: keep ──> remove ──> removed
  *                (on each shard)
+ *
+ * Where auto_snapshot and the table say so, what is in memory is flushed first, and shard 0 keeps a
+ * snapshot before it removes anything; without one nothing is removed.
  *
  * While a table is held it is read and written as ever; what is written between the hold and the
  * answer is kept (store/store.h).  Where a hold or the erasing fails, all let go and nothing has
@@ -17,9 +20,19 @@
 #include "node/erase.h"
 
 #include "base/mem.h"
+#include "node/snapshot.h"
 
-enum { ERASE_HOLD, ERASE_HELD, ERASE_FILES, ERASE_ERASED, ERASE_RELEASE, ERASE_RELEASED };
-enum { DROP_LET_GO, DROP_TELL, DROP_REMOVE, DROP_REMOVED };
+enum {
+    ERASE_FLUSH,
+    ERASE_HOLD,
+    ERASE_HELD,
+    ERASE_KEPT,
+    ERASE_FILES,
+    ERASE_ERASED,
+    ERASE_RELEASE,
+    ERASE_RELEASED,
+};
+enum { DROP_LET_GO, DROP_TELL, DROP_KEEP, DROP_REMOVE, DROP_REMOVED };
 
 struct erase {
     struct op op;
@@ -34,9 +47,32 @@ struct erase {
         bool is_erased;
     } what;
     struct report failed;
+    struct table *table; /* counted; NULL: it has gone already */
+    struct snapshot_call snapshot;
+    struct arena arena;
+    bool keeps;
 };
 
+/* Is a snapshot to be taken before the table's rows go? */
+static bool erase_keeps(const struct shard *s, const struct table *t)
+{
+    return s->config->auto_snapshot == CONFIG_SNAPSHOT_TRUE && t->params->allows_auto_snapshot;
+}
+
+/* "truncated-1764518400000-orders", as Cassandra calls it. */
+static const char *erase_tag(struct shard *s, struct arena *arena, const char *why,
+                             const struct table *t)
+{
+    return arena_printf(arena, "%s-%lld-%s", why, (long long)(io_wall(s->io) / 1000), t->name);
+}
+
 /* ---- TRUNCATE: what each shard does ---- */
+
+static void flush_begin(struct errand *e)
+{
+    const struct erase_what *what = e->all->what;
+    store_flush(e->shard->store, &e->wait, &e->op, &what->table, &e->failed);
+}
 
 static void hold_begin(struct errand *e)
 {
@@ -52,6 +88,7 @@ static void release_begin(struct errand *e)
         store_release(e->shard->store, &held, what->is_erased);
 }
 
+static const struct errand_kind flush_kind = { .begin = flush_begin, .needs_store = true };
 static const struct errand_kind hold_kind = { .begin = hold_begin, .needs_store = true };
 static const struct errand_kind release_kind = { .begin = release_begin, .needs_store = true };
 
@@ -59,9 +96,22 @@ static const struct errand_kind release_kind = { .begin = release_begin, .needs_
 
 static struct erase *erase_of(struct op *op) { return owner_of(op, struct erase, op); }
 
+static struct op_next erase_flush(struct op *op)
+{
+    struct erase *x = erase_of(op);
+    if (!x->keeps)
+        return op_goto(ERASE_HOLD);
+    errands_send(&x->errands, x->shard, op, &flush_kind, &x->what);
+    return op_wait(ERASE_HOLD);
+}
+
 static struct op_next erase_hold(struct op *op)
 {
     struct erase *x = erase_of(op);
+    if (x->errands.away)
+        return op_wait(ERASE_HOLD);
+    if (errands_result(&x->errands, &x->failed) != OK)
+        return op_end(op, x->failed.err);
     errands_send(&x->errands, x->shard, op, &hold_kind, &x->what);
     return op_wait(ERASE_HELD);
 }
@@ -74,7 +124,26 @@ static struct op_next erase_held(struct op *op)
     x->what.count = (size_t)x->errands.count;
     for (size_t i = 0; i < x->what.count; i++)
         x->what.held[i] = x->errands.each[i].result;
-    return op_goto(errands_result(&x->errands, &x->failed) == OK ? ERASE_FILES : ERASE_RELEASE);
+    if (errands_result(&x->errands, &x->failed) != OK)
+        return op_goto(ERASE_RELEASE);
+    if (!x->keeps)
+        return op_goto(ERASE_FILES);
+    x->snapshot = (struct snapshot_call){ .table = x->table, .is_quiet = true };
+    x->snapshot.tag = erase_tag(x->shard, &x->arena, "truncated", x->table);
+    snapshot_start(x->shard, &x->wait, op, &x->snapshot);
+    return op_wait(ERASE_KEPT);
+}
+
+/* Where there are no files there is nothing to keep. */
+static struct op_next erase_kept(struct op *op)
+{
+    struct erase *x = erase_of(op);
+    if (x->wait.busy)
+        return op_wait(ERASE_KEPT);
+    if (x->wait.err == OK || x->wait.err == ERR_NOT_FOUND)
+        return op_goto(ERASE_FILES);
+    report_set(&x->failed, x->wait.err, "no snapshot could be taken: %s", x->snapshot.failed.text);
+    return op_goto(ERASE_RELEASE);
 }
 
 static struct op_next erase_files(struct op *op)
@@ -109,9 +178,11 @@ static struct op_next erase_released(struct op *op)
 }
 
 static const struct op_state erase_states[] = {
-    [ERASE_HOLD] = { "erase hold", erase_hold, TO(ERASE_HELD) },
+    [ERASE_FLUSH] = { "erase flush", erase_flush, TO(ERASE_HOLD) },
+    [ERASE_HOLD] = { "erase hold", erase_hold, TO(ERASE_HOLD) | TO(ERASE_HELD) },
     [ERASE_HELD] = { "erase held", erase_held,
-                     TO(ERASE_HELD) | TO(ERASE_FILES) | TO(ERASE_RELEASE) },
+                     TO(ERASE_HELD) | TO(ERASE_KEPT) | TO(ERASE_FILES) | TO(ERASE_RELEASE) },
+    [ERASE_KEPT] = { "erase kept", erase_kept, TO(ERASE_FILES) | TO(ERASE_RELEASE) },
     [ERASE_FILES] = { "erase files", erase_files, TO(ERASE_ERASED) },
     [ERASE_ERASED] = { "erase erased", erase_erased, TO(ERASE_ERASED) | TO(ERASE_RELEASE) },
     [ERASE_RELEASE] = { "erase release", erase_release, TO(ERASE_RELEASED) },
@@ -124,6 +195,9 @@ static void erase_end(struct op *op)
     struct io_req *done = x->done;
     enum err err = op->err;
     errands_deinit(&x->errands);
+    if (x->table)
+        table_unref(&x->table);
+    arena_deinit(&x->arena);
     mem_free(x);
     io_req_end(done, err);
 }
@@ -134,6 +208,10 @@ void erase_start(struct shard *s, struct io_req *req, struct op *op, const struc
     ensure(io_self(s->io) == 0);
     x->shard = s, x->done = req;
     x->what.table = *table;
+    x->table = catalog_table_by_id(&s->catalog, table);
+    if (x->table)
+        table_ref(x->table);
+    x->keeps = x->table && erase_keeps(s, x->table);
     io_req_begin(req, op);
     op_start(&x->op, io_ops(s->io), op, erase_states, erase_end);
 }
@@ -152,6 +230,8 @@ struct drop {
     struct table *table; /* counted */
     struct io_req wait;
     struct io_mail mail; /* to shard 0: this shard has let go */
+    struct snapshot_call snapshot;
+    struct arena arena;
     bool is_told;
 };
 
@@ -197,7 +277,7 @@ static struct op_next drop_let_go(struct op *op)
 {
     struct drop *d = drop_of(op);
     if (d->shard->store)
-        store_drop(d->shard->store, &d->wait, op, &d->table->id, false);
+        store_drop(d->shard->store, &d->wait, op, &d->table->id, erase_keeps(d->shard, d->table));
     return d->wait.busy ? op_wait(DROP_TELL) : op_goto(DROP_TELL);
 }
 
@@ -206,31 +286,53 @@ static struct op_next drop_tell(struct op *op)
     struct drop *d = drop_of(op);
     if (d->wait.busy)
         return op_wait(DROP_TELL);
+    if (d->wait.err != OK)
+        log_note(d->shard->io, LOG_WARN, "dropped_rows_not_kept", "table=%s.%s reason=\"%s\"",
+                 d->table->keyspace, d->table->name, err_text(d->wait.err));
     d->mail = (struct io_mail){ .there = drop_there, .home = drop_home };
     op_hold(op);
     shard_post(d->shard, 0, &d->mail);
-    return op_wait(DROP_REMOVE);
+    return op_wait(DROP_KEEP);
 }
 
-static struct op_next drop_remove(struct op *op)
+static struct op_next drop_keep(struct op *op)
 {
     struct drop *d = drop_of(op);
     struct shard *s = d->shard;
     if (!d->is_told)
-        return op_wait(DROP_REMOVE);
+        return op_wait(DROP_KEEP);
     if (io_self(s->io) != 0)
         return op_end(op, OK);
     struct drop_count *c = drop_count_of(s, &d->table->id);
     ensure(c);
     c->remover = op;
     if (c->told < io_shards(s->io) && !s->is_stopping)
-        return op_wait(DROP_REMOVE);
+        return op_wait(DROP_KEEP);
     bool may = c->told == io_shards(s->io) && s->store;
     list_remove(&c->link);
     mem_free(c);
-    if (may)
-        store_remove(s->store, &d->wait, op, d->table);
-    return d->wait.busy ? op_wait(DROP_REMOVED) : op_goto(DROP_REMOVED);
+    if (!may)
+        return op_end(op, OK);
+    if (!erase_keeps(s, d->table))
+        return op_goto(DROP_REMOVE);
+    d->snapshot = (struct snapshot_call){ .table = d->table, .is_quiet = true };
+    d->snapshot.tag = erase_tag(s, &d->arena, "dropped", d->table);
+    snapshot_start(s, &d->wait, op, &d->snapshot);
+    return op_wait(DROP_REMOVE);
+}
+
+static struct op_next drop_remove(struct op *op)
+{
+    struct drop *d = drop_of(op);
+    if (d->wait.busy)
+        return op_wait(DROP_REMOVE);
+    if (d->snapshot.failed.err != OK) {
+        log_note(d->shard->io, LOG_WARN, "dropped_table_stays", "table=%s.%s reason=\"%s\"",
+                 d->table->keyspace, d->table->name, d->snapshot.failed.text);
+        return op_end(op, OK);
+    }
+    store_remove(d->shard->store, &d->wait, op, d->table);
+    return op_wait(DROP_REMOVED);
 }
 
 static struct op_next drop_removed(struct op *op)
@@ -246,7 +348,8 @@ static struct op_next drop_removed(struct op *op)
 
 static const struct op_state drop_states[] = {
     [DROP_LET_GO] = { "drop let go", drop_let_go, TO(DROP_TELL) },
-    [DROP_TELL] = { "drop tell", drop_tell, TO(DROP_REMOVE) },
+    [DROP_TELL] = { "drop tell", drop_tell, TO(DROP_KEEP) },
+    [DROP_KEEP] = { "drop keep", drop_keep, TO(DROP_REMOVE) },
     [DROP_REMOVE] = { "drop remove", drop_remove, TO(DROP_REMOVED) },
     [DROP_REMOVED] = { "drop removed", drop_removed, 0 },
 };
@@ -257,6 +360,7 @@ static void drop_end(struct op *op)
     ensure(d->shard->drops_count > 0);
     d->shard->drops_count--;
     table_unref(&d->table);
+    arena_deinit(&d->arena);
     mem_free(d);
 }
 

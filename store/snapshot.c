@@ -1,7 +1,6 @@
 /* snapshot.c - making one: see snapshot.h.
  *
- *     begin ──> looked ──> (empty what is left ──>) made ──> listed ──> link ──> linked ─┐
- *                                                                        ^───────────────┘
+ *     begin ──> looked ──> list ──> make ──> link ──> link ... ──> linked ───────────────┐
  *     renamed <── rename <── synced <── [ file ──> wrote ──> file sync ──> shut ] twice <─┘
  *        └──> settle (the folders above) ──> ended            undo: what failed is removed
  *
@@ -22,8 +21,8 @@
 enum {
     SNAP_BEGIN,
     SNAP_LOOKED,
-    SNAP_MAKE,
     SNAP_LIST,
+    SNAP_MAKE,
     SNAP_LINK,
     SNAP_LINKED,
     SNAP_FILE,
@@ -159,15 +158,6 @@ static struct op_next snapping_looked(struct op *op)
         return op_end(op,
                       report_set(s->report, s->req.err, "%s: %s", s->final, err_text(s->req.err)));
     folder_empty(s->io, &s->req, op, s->fresh); /* what a crash may have left */
-    return op_wait(SNAP_MAKE);
-}
-
-static struct op_next snapping_make(struct op *op)
-{
-    struct snapping *s = snapping_of(op);
-    if (s->req.busy)
-        return op_wait(SNAP_MAKE);
-    io_mkdir(s->io, &s->req, op, s->fresh);
     return op_wait(SNAP_LIST);
 }
 
@@ -176,9 +166,31 @@ static struct op_next snapping_list(struct op *op)
     struct snapping *s = snapping_of(op);
     if (s->req.busy)
         return op_wait(SNAP_LIST);
-    if (s->req.err != OK)
-        return snapping_fail(s, s->req.err, s->fresh);
+    if (op->stop)
+        return op_end(op, op->stop);
     io_list(s->io, &s->req, op, s->folder, &s->arena, &s->names);
+    return op_wait(SNAP_MAKE);
+}
+
+static bool has_any(const struct snapping *s)
+{
+    for (size_t i = 0; i < s->names.count; i++)
+        if (is_wanted(s, s->names.names[i]))
+            return true;
+    return false;
+}
+
+static struct op_next snapping_make(struct op *op)
+{
+    struct snapping *s = snapping_of(op);
+    if (s->req.busy)
+        return op_wait(SNAP_MAKE);
+    if (s->req.err != OK && s->req.err != ERR_NOT_FOUND)
+        return op_end(op,
+                      report_set(s->report, s->req.err, "%s: %s", s->folder, err_text(s->req.err)));
+    if (s->options->takes_all && !has_any(s))
+        return op_end(op, ERR_NOT_FOUND);
+    io_mkdir(s->io, &s->req, op, s->fresh);
     return op_wait(SNAP_LINK);
 }
 
@@ -190,7 +202,7 @@ static struct op_next snapping_link(struct op *op)
     if (op->stop)
         return snapping_fail(s, op->stop, s->fresh);
     if (s->req.err != OK)
-        return snapping_fail(s, s->req.err, s->at_path ? s->at_path : s->folder);
+        return snapping_fail(s, s->req.err, s->at_path ? s->at_path : s->fresh);
     while (s->at < s->names.count && !is_wanted(s, s->names.names[s->at]))
         s->at++;
     if (s->at == s->names.count) {
@@ -338,9 +350,9 @@ static struct op_next snapping_undone(struct op *op)
 
 static const struct op_state states[] = {
     [SNAP_BEGIN] = { "snapshot begin", snapping_begin, TO(SNAP_LOOKED) },
-    [SNAP_LOOKED] = { "snapshot looked", snapping_looked, TO(SNAP_MAKE) },
-    [SNAP_MAKE] = { "snapshot make", snapping_make, TO(SNAP_LIST) },
-    [SNAP_LIST] = { "snapshot list", snapping_list, TO(SNAP_LINK) | TO(SNAP_UNDO) },
+    [SNAP_LOOKED] = { "snapshot looked", snapping_looked, TO(SNAP_LIST) },
+    [SNAP_LIST] = { "snapshot list", snapping_list, TO(SNAP_MAKE) },
+    [SNAP_MAKE] = { "snapshot make", snapping_make, TO(SNAP_LINK) },
     [SNAP_LINK] = { "snapshot link", snapping_link,
                     TO(SNAP_LINK) | TO(SNAP_LINKED) | TO(SNAP_UNDO) },
     [SNAP_LINKED] = { "snapshot linked", snapping_linked, TO(SNAP_FILE) | TO(SNAP_UNDO) },

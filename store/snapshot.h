@@ -36,8 +36,8 @@ struct snapshot_options {
     struct bytes schema;      /* of schema.cql */
 };
 /* ERR_EXISTS: the table has such a snapshot; ERR_NOT_FOUND: a file has gone meanwhile, ask the
- * shards anew; ERR_STOPPED, ERR_IO, ...: nothing has been made.  The options and what they point to
- * stay until completion. */
+ * shards anew, or (takes_all) there is no SSTable at all; ERR_STOPPED, ERR_IO, ...: nothing has
+ * been made.  The options and what they point to stay until completion. */
 void snapshot_make(struct io *, struct io_req *, struct op *, const struct snapshot_options *,
                    struct report *);
 

@@ -162,9 +162,21 @@ def test_over_tcp_only_reading_is_open(node, method, path):
     assert status == 403 and "reading" in text
 
 
-def test_operations_are_not_there_yet_on_the_socket(node):
-    status, text, _ = ask(over_unix(node), "POST", "/api/v1/ops/flush", body="{}")
-    assert status in (404, 405) and "not there yet" in text
+@pytest.mark.parametrize("method, path, body, code, says", [
+    ("POST", "/api/v1/ops/nope", "", 404, "flush"),
+    ("POST", "/api/v1/ops/flush", "colour=blue", 400, "takes no 'colour'"),
+    ("POST", "/api/v1/ops/flush", "keyspace=a&keyspace=b", 400, "twice"),
+    ("POST", "/api/v1/ops/flush", "keyspace=%zz", 400, "%"),
+    ("POST", "/api/v1/status", "", 405, "ops"),
+    ("PUT", "/api/v1/ops/flush", "", 405, "POST"),
+    ("GET", "/api/v1/ops/12345678", "", 404, "no such operation"),
+    ("GET", "/api/v1/ops/x", "", 404, "no such operation"),
+    ("GET", "/api/v1/tables/nope", "", 404, "no such table"),
+    ("POST", "/api/v1/ops/flush", "", 202, '"verb":"flush"'),
+])
+def test_what_is_asked_over_the_socket_is_answered(node, method, path, body, code, says):
+    status, text, _ = ask(over_unix(node), method, path, body=body)
+    assert status == code and says in text
 
 
 @pytest.mark.parametrize(

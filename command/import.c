@@ -130,7 +130,7 @@ static bool target_find(struct target *t, const struct options *o)
         t->keyspace = o->keyspace;
     if (*o->table)
         t->table = o->table;
-    if (!*t->keyspace || !*t->table)
+    if (!t->keyspace || !t->table || !*t->keyspace || !*t->table)
         return tell_no("%s does not say which table it is for: name it by --keyspace and --table",
                        o->words[1]);
     return true;

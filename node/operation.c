@@ -272,7 +272,7 @@ enum err operation_choose(struct operation *o)
         return report_set(&o->failed, ERR_NOT_FOUND, "there is no table '%s.%s'%s", keyspace, table,
                           catalog_table(catalog, keyspace, table) ? " with files: it is virtual"
                                                                   : "");
-    qsort(o->tables, o->tables_count, sizeof *o->tables, table_order);
+    qsort(o->tables, o->tables_count, sizeof(struct table *), table_order);
     return OK;
 }
 

@@ -63,7 +63,7 @@ void operations_deinit(struct operations *); /* idle */
 void operations_stop(struct operations *);
 bool operations_idle(const struct operations *);
 /* POST <verb>, and GET of all (empty) or of one: the whole answer. */
-void operations_post(struct operations *, const char *verb, struct bytes body, struct buf *out);
+void operations_post(struct operations *, const char *name, struct bytes body, struct buf *out);
 void operations_get(struct operations *, const char *id, struct buf *out);
 
 /* ---- for the verbs ---- */

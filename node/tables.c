@@ -139,7 +139,7 @@ static void sum_table(struct sums *s, const struct errands *errands, const struc
         const struct table_stats *stats = stats_of(errands, i, &t->id);
         room += stats ? stats->files_count : 0;
     }
-    s->files = mem_alloc(room * sizeof *s->files);
+    s->files = mem_alloc(room * sizeof(const struct file_stats *));
     for (int i = 0; i < errands->count; i++) {
         const struct table_stats *stats = stats_of(errands, i, &t->id);
         if (stats)
@@ -279,14 +279,15 @@ bool tables_json(const struct shard *s, const struct errands *errands, const cha
                  const char *table, struct buf *out)
 {
     const struct catalog *catalog = &s->catalog;
-    const struct table **tables = mem_alloc((catalog->tables.count + 1) * sizeof *tables);
+    const struct table **tables =
+        mem_alloc((catalog->tables.count + 1) * sizeof(const struct table *));
     struct json j = json_into(out);
     size_t count = 0, at = 0;
     for (const struct table *t; (t = map_next(&catalog->tables, &at));)
         if (!t->is_virtual && (!keyspace || strcmp(t->keyspace, keyspace) == 0) &&
             (!table || strcmp(t->name, table) == 0))
             tables[count++] = t;
-    qsort(tables, count, sizeof *tables, table_order);
+    qsort(tables, count, sizeof(const struct table *), table_order);
     json_open(&j, NULL, '{');
     json_open(&j, "tables", '[');
     for (size_t i = 0; i < count; i++) {

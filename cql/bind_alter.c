@@ -223,21 +223,13 @@ static void replace_option(struct table *table, struct option option)
     ensure(option_put(table, option));
 }
 
-static bool has_option(const struct table *table, const char *name)
-{
-    for (size_t i = 0; i < table->options_count; i++)
-        if (strcmp(table->options[i].name, name) == 0)
-            return true;
-    return false;
-}
-
 /* The chance that a class of compaction has by itself stays when the class goes, as in Cassandra.
  */
 static void keep_chance(struct altering *a, const struct table *given)
 {
     static const char name[] = "bloom_filter_fp_chance";
     bool is_leveled = a->from->params->compaction.class == COMPACTION_LEVELED;
-    if (has_option(given, "compaction") && !has_option(a->from, name))
+    if (option_is_given(given, "compaction") && !option_is_given(a->from, name))
         replace_option(a->to, (struct option){ name, is_leveled ? "0.1" : "0.01", 0, NULL });
 }
 

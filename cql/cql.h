@@ -36,6 +36,8 @@ enum { CQL_TEXT_BYTES_MAX = 1024 * 1024, CQL_MARKERS_MAX = 65535, CQL_KEYS_MAX =
 struct cql_context {
     const struct catalog *catalog;
     const char *keyspace; /* of USE or of the request; NULL: none */
+    /* What CREATE TABLE writes down for a table that names no compaction; NULL: nothing. */
+    const struct option *compaction;
 };
 /* Parses and resolves one statement.  *out is a plan with one reference; its memory is its own (it
  * keeps its table).  ERR_SYNTAX, ERR_INVALID, ERR_CONFIG, ERR_UNAUTHORIZED. */

@@ -145,11 +145,19 @@ static enum err add_option(struct prepare *p, const struct property *property,
     return OK;
 }
 
+bool option_is_given(const struct table *table, const char *name)
+{
+    for (size_t i = 0; i < table->options_count; i++)
+        if (strcmp(table->options[i].name, name) == 0)
+            return true;
+    return false;
+}
+
 enum err prepare_options(struct prepare *p, const struct properties *properties,
                          struct plan_schema *schema)
 {
     struct table *table = schema->table;
-    table->options = arena_array(p->arena, struct option, properties->count);
+    table->options = arena_array(p->arena, struct option, properties->count + 1);
     enum err err = OK;
     for (size_t i = 0; i < properties->count && !err; i++)
         err = add_option(p, &properties->items[i], schema);

@@ -89,7 +89,8 @@ enum err prepare_batch(struct prepare *, const struct batch_node *);
 enum err prepare_schema(struct prepare *, const struct statement *);
 /* Table options, each checked by itself, into schema->table. */
 enum err prepare_options(struct prepare *, const struct properties *, struct plan_schema *);
-/* False when there is one of this name. */
+/* False when there is one of this name; there is room for one that the statement does not name. */
 bool option_put(struct table *, struct option);
+bool option_is_given(const struct table *, const char *name);
 /* A property's map of literals as sorted pairs of texts. */
 enum err prepare_map(struct prepare *, const struct property *, struct option *out);

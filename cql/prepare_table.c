@@ -174,6 +174,19 @@ static enum err check_others(struct prepare *p, const struct schema_node *node,
     return OK;
 }
 
+/* The compaction of the context, copied into the plan. */
+static void add_compaction(struct prepare *p, struct table *table)
+{
+    const struct option *given = p->context->compaction;
+    if (!given || option_is_given(table, given->name))
+        return;
+    struct option option = { prepare_kept(p, given->name), NULL, given->pairs_count, NULL };
+    option.pairs = arena_array(p->arena, const char *, 2 * given->pairs_count);
+    for (size_t i = 0; i < 2 * given->pairs_count; i++)
+        option.pairs[i] = prepare_kept(p, given->pairs[i]);
+    ensure(option_put(table, option));
+}
+
 /* The options together, and beside the columns. */
 static enum err check_options(struct prepare *p, const struct schema_node *node,
                               const struct table *table)
@@ -181,8 +194,8 @@ static enum err check_options(struct prepare *p, const struct schema_node *node,
     struct report report;
     struct table_params params;
     enum err err = table_params_of(table, p->parse.arena, &params, &report);
-    if (err)
-        return prepare_fail(p, err, node->properties.items[0].name.at, "%s", report.text);
+    if (err) /* no option need have been given: the context's may be wrong */
+        return prepare_fail(p, err, node->table.name.at, "%s", report.text);
     if (params.default_time_to_live && plan_has_counters(table))
         return prepare_invalid(p, node->properties.items[0].name.at,
                                "Cannot set default_time_to_live on a table with counters");
@@ -212,7 +225,10 @@ enum err prepare_create_table(struct prepare *p, const struct schema_node *node,
     err = add_orders(p, &node->properties, table);
     if (!err)
         err = prepare_options(p, &node->properties, schema);
-    return err ? err : check_options(p, node, table);
+    if (err)
+        return err;
+    add_compaction(p, table);
+    return check_options(p, node, table);
 }
 
 /* ---- ALTER TABLE ---- */

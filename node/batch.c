@@ -5,6 +5,7 @@
  * log, which is not there yet, and says so.
  */
 // SPDX-License-Identifier: Apache-2.0
+#include "node/context.h"
 #include "node/session.h"
 
 struct batch {
@@ -114,9 +115,8 @@ static enum err batch_plan(struct batch *b, const struct batch_entry *e, struct 
         cql_plan_ref(*out);
         return OK;
     }
-    struct cql_context context = { .catalog = &shard->catalog,
-                                   .keyspace = b->keyspace[0] ? b->keyspace : NULL };
-    return cql_prepare(&context, e->text_or_id, out, &f->report);
+    struct context context;
+    return cql_prepare(context_fill(&context, shard, b->keyspace), e->text_or_id, out, &f->report);
 }
 
 static enum err batch_bind_entry(struct batch *b, const struct batch_entry *e, struct failure *f)

@@ -3,6 +3,7 @@
  * Both ways to run a statement begin here: at once (request.c) and as an op (statement.c).
  */
 // SPDX-License-Identifier: Apache-2.0
+#include "node/context.h"
 #include "node/session.h"
 #include "node/system.h"
 
@@ -74,9 +75,9 @@ static enum err statement_open_query(struct session *s, struct cursor body, stru
     err = session_keyspace_of(s, st->wire.keyspace, st->keyspace, &f->report);
     if (err != OK)
         return err;
-    struct cql_context context = { .catalog = &s->shard->catalog,
-                                   .keyspace = st->keyspace[0] ? st->keyspace : NULL };
-    return cql_prepare(&context, q.text, &st->plan, &f->report);
+    struct context context;
+    return cql_prepare(context_fill(&context, s->shard, st->keyspace), q.text, &st->plan,
+                       &f->report);
 }
 
 static enum err statement_open_execute(struct session *s, struct cursor body, struct arena *arena,

@@ -7,6 +7,7 @@
  */
 // SPDX-License-Identifier: Apache-2.0
 #include "base/mem.h"
+#include "node/context.h"
 #include "node/session.h"
 
 enum { SPREAD, ANSWER };
@@ -59,9 +60,9 @@ static struct prepared_entry *prepare_here(struct session *s, const struct wire_
     if (err == OK)
         err = session_keyspace_of(s, request->keyspace, keyspace, &f.report);
     if (err == OK) {
-        struct cql_context context = { .catalog = &s->shard->catalog,
-                                       .keyspace = keyspace[0] ? keyspace : NULL };
-        err = prepared_put(&s->shard->prepared, &context, request->text, &entry, &f.report);
+        struct context context;
+        err = prepared_put(&s->shard->prepared, context_fill(&context, s->shard, keyspace),
+                           request->text, &entry, &f.report);
     }
     if (err == OK)
         return entry;
@@ -104,9 +105,9 @@ static void copy_there(struct io *io, struct io_mail *mail)
     struct shard *s = shard_of(io);
     struct prepared_entry *entry = NULL;
     struct report report;
-    struct cql_context context = { .catalog = &s->catalog,
-                                   .keyspace = p->keyspace[0] ? p->keyspace : NULL };
-    if (prepared_put(&s->prepared, &context, p->text, &entry, &report) != OK)
+    struct context context;
+    if (prepared_put(&s->prepared, context_fill(&context, s, p->keyspace), p->text, &entry,
+                     &report) != OK)
         log_note(io, LOG_DEBUG, "prepare_refused", "reason=\"%s\"", report.text);
     io_post_home(io, mail);
 }

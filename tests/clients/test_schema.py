@@ -226,3 +226,20 @@ def test_keyspaces_are_altered(session, made):
 def test_refusals_have_cassandras_class(session, made, text, error):
     with pytest.raises(error):
         session.execute(text)
+
+
+def test_a_table_gets_the_nodes_default_compaction():
+    from conftest import connect
+    from ring import Ring
+    with Ring(nodes=1, shards=2, default_compaction={
+            "class_name": "UnifiedCompactionStrategy",
+            "parameters": {"scaling_parameters": "T4", "base_shard_count": "2"}}) as ring:
+        cluster = connect(ring, 5)
+        session = cluster.connect()
+        session.execute("CREATE KEYSPACE d WITH replication = "
+                        "{'class': 'SimpleStrategy', 'replication_factor': 1}")
+        session.execute("CREATE TABLE d.t (k int PRIMARY KEY)")
+        assert options(session, "d", "t")["compaction"] == {
+            "class": COMPACTION + "UnifiedCompactionStrategy", "scaling_parameters": "T4",
+            "base_shard_count": "2"}
+        cluster.shutdown()

@@ -24,7 +24,7 @@ static struct kit kit;
 
 static inline enum err kit_try(const char *text, struct cql_plan **out)
 {
-    struct cql_context context = { &kit.catalog, kit.keyspace };
+    struct cql_context context = { .catalog = &kit.catalog, .keyspace = kit.keyspace };
     kit.report = (struct report){ 0 };
     return cql_prepare(&context, bytes_text(text), out, &kit.report);
 }

@@ -218,6 +218,36 @@ START_TEST(keyspaces_are_altered_in_what_is_named)
 }
 END_TEST
 
+START_TEST(a_table_that_names_no_compaction_gets_the_nodes)
+{
+    const char *pairs[] = { "class", "UnifiedCompactionStrategy", "scaling_parameters", "T4" };
+    struct option compaction = { "compaction", NULL, 2, pairs };
+    struct cql_context context = { &kit.catalog, "ks", &compaction };
+    static const char *const texts[] = {
+        "CREATE TABLE x (k int PRIMARY KEY) WITH comment = 'c'",
+        "CREATE TABLE y (k int PRIMARY KEY) WITH compaction = "
+        "{'class': 'LeveledCompactionStrategy'}",
+    };
+    for (size_t i = 0; i < array_count(texts); i++) {
+        struct cql_plan *plan;
+        struct cql_action action;
+        ck_assert_int_eq(cql_prepare(&context, bytes_text(texts[i]), &plan, &kit.report), OK);
+        ck_assert_int_eq(kit_bind(plan, &action), OK);
+        kit_change(&action);
+        cql_plan_unref(&plan);
+    }
+    const struct compaction_params *x = &table("x")->params->compaction;
+    ck_assert(x->class == COMPACTION_UNIFIED && x->is_given);
+    ck_assert_str_eq(compaction_option(x, "scaling_parameters"), "T4");
+    ck_assert(table("y")->params->compaction.class == COMPACTION_LEVELED);
+    pairs[3] = "T0";
+    struct cql_plan *plan;
+    ck_assert_int_eq(
+        cql_prepare(&context, bytes_text("CREATE TABLE z (k int PRIMARY KEY)"), &plan, &kit.report),
+        ERR_CONFIG);
+}
+END_TEST
+
 /* Nothing to do: no change is made, and no error. */
 static const char *const idle[] = {
     "CREATE TYPE IF NOT EXISTS point (x text)",
@@ -517,6 +547,7 @@ int main(void)
     tcase_add_test(tcase, the_chance_of_a_filter_stays_when_the_class_of_compaction_goes);
     tcase_add_test(tcase, types_are_altered_in_all_that_use_them);
     tcase_add_test(tcase, keyspaces_are_altered_in_what_is_named);
+    tcase_add_test(tcase, a_table_that_names_no_compaction_gets_the_nodes);
     tcase_add_loop_test(tcase, what_is_there_or_gone_already_makes_no_change, 0, array_count(idle));
     tcase_add_test(tcase, of_several_columns_those_that_are_new_are_added);
     tcase_add_loop_test(tcase, a_change_that_cannot_be_is_refused_with_its_error, 0,

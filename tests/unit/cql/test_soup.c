@@ -170,7 +170,8 @@ static void run_it(struct prng *prng, struct cql_plan *plan)
 static bool try_it(struct prng *prng, struct bytes text)
 {
     struct cql_plan *plan = NULL;
-    struct cql_context context = { &kit.catalog, prng_chance(prng, 90) ? "ks" : NULL };
+    struct cql_context context = { .catalog = &kit.catalog,
+                                   .keyspace = prng_chance(prng, 90) ? "ks" : NULL };
     struct report report = { 0 };
     enum err err = cql_prepare(&context, text, &plan, &report);
     ck_assert_msg((err == OK) == (plan != NULL), "%.*s", (int)text.size, (const char *)text.data);

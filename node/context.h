@@ -1,0 +1,16 @@
+/* context.h - what a statement is prepared against: the shard's catalog, the keyspace in use, and
+ * how tables that do not say are compacted.
+ */
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include "cql/cql.h"
+#include "node/shard.h"
+
+struct context {
+    struct cql_context cql;
+    struct option compaction; /* default_compaction */
+    const char *pairs[2 * (CONFIG_PAIRS_MAX + 1)];
+};
+/* Lasts as long as *out and the keyspace's name ("": none in use). */
+const struct cql_context *context_fill(struct context *out, const struct shard *,
+                                       const char *keyspace);

@@ -36,6 +36,7 @@ enum { DROP_LET_GO, DROP_TELL, DROP_KEEP, DROP_REMOVE, DROP_REMOVED };
 
 struct erase {
     struct op op;
+    struct list link;    /* of the shard's: the first one is under way */
     struct shard *shard; /* the first */
     struct io_req *done;
     struct io_req wait;
@@ -96,9 +97,15 @@ static const struct errand_kind release_kind = { .begin = release_begin, .needs_
 
 static struct erase *erase_of(struct op *op) { return owner_of(op, struct erase, op); }
 
+/* One at a time: an errand that waits for what another one's release makes possible would hold the
+ * credit that the release needs. */
 static struct op_next erase_flush(struct op *op)
 {
     struct erase *x = erase_of(op);
+    if (op->stop)
+        return op_end(op, op->stop);
+    if (x->shard->erases.next != &x->link)
+        return op_wait(ERASE_FLUSH);
     if (!x->keeps)
         return op_goto(ERASE_HOLD);
     errands_send(&x->errands, x->shard, op, &flush_kind, &x->what);
@@ -194,6 +201,10 @@ static void erase_end(struct op *op)
     struct erase *x = erase_of(op);
     struct io_req *done = x->done;
     enum err err = op->err;
+    struct list *erases = &x->shard->erases;
+    list_remove(&x->link);
+    if (!list_empty(erases))
+        op_wake(&owner_of(erases->next, struct erase, link)->op);
     errands_deinit(&x->errands);
     if (x->table)
         table_unref(&x->table);
@@ -207,6 +218,7 @@ void erase_start(struct shard *s, struct io_req *req, struct op *op, const struc
     struct erase *x = mem_zalloc(sizeof *x);
     ensure(io_self(s->io) == 0);
     x->shard = s, x->done = req;
+    list_add(&s->erases, &x->link);
     x->what.table = *table;
     x->table = catalog_table_by_id(&s->catalog, table);
     if (x->table)

@@ -15,6 +15,7 @@
 #include "node/session.h"
 
 enum { BEGIN, JOIN, REPLAY, QUIET, CLOSE };
+enum { RESERVE_BYTES_MAX = 64 << 20 };
 static const uint64_t quiet_nap_ns = 2000000;
 
 static struct op_next stage_begin(struct op *);
@@ -102,6 +103,7 @@ static void stage_open_store(struct life *l)
         .commitlog_bytes_max = c->commitlog_total_space_bytes / (uint64_t)io_shards(s->io),
         .memtable_bytes = s->plan.memtables_bytes,
         .cache_bytes = s->plan.chunk_cache_bytes,
+        .reserve_bytes = u64_min(s->plan.memtables_bytes / 4, RESERVE_BYTES_MAX),
         .version = versions[c->storage_compatibility_mode],
         .column_index_bytes = (uint32_t)c->column_index_size_bytes,
         .tombstone_warn = (uint32_t)c->tombstone_warn_threshold,

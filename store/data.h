@@ -27,6 +27,7 @@ struct table_data {
     uint64_t flushed;     /* ... are in files, or void */
     struct flush *flush;  /* under way */
     unsigned holds;       /* while there are any, no flush begins */
+    bool is_erasing;      /* shard 0: TRUNCATE changes its files */
     bool is_unwanted;     /* dropped: what is in memory need not become a file */
     bool is_broken_off;   /* at replay: the next record begins a new span */
     unsigned failures;    /* of flushes in a row */

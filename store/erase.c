@@ -35,15 +35,33 @@ struct erasing {
     struct io_names names;
     struct io_file *file;
     struct swap swap;
+    struct waiter waiter; /* until no other one works on the table */
+    bool has_begun;
     enum err err;
 };
 
 static struct erasing *erasing_of(struct op *op) { return owner_of(op, struct erasing, op); }
 
+/* One after the other on a table: each floor begins with the one before. */
+static bool erasing_may_begin(struct erasing *x)
+{
+    struct table_data *d = store_data(x->store, &x->table);
+    if (!d || x->is_drop)
+        return true;
+    if (d->is_erasing)
+        return false;
+    d->is_erasing = x->has_begun = true;
+    for (size_t i = 0; i < d->floor.count; i++)
+        floor_raise(&x->floor, &x->arena, d->floor.places[i]);
+    return true;
+}
+
 static struct op_next erasing_begin(struct op *op)
 {
     struct erasing *x = erasing_of(op);
     struct io *io = x->store->io;
+    if (!erasing_may_begin(x))
+        return op_wait(BEGIN);
     if (x->is_drop)
         io_stat(io, &x->req, op, x->folder, arena_new(&x->arena, struct io_stat));
     else
@@ -233,13 +251,11 @@ static const struct op_state states[] = {
 };
 
 /* The next floor begins with this one. */
-static void erasing_keep_floor(struct erasing *x)
+static void erasing_keep_floor(struct table_data *d, const struct floor *floor)
 {
-    struct table_data *d = store_data(x->store, &x->table);
-    for (size_t i = 0; d && i < x->floor.count; i++)
-        floor_raise(&d->floor, &d->arena, x->floor.places[i]);
-    if (d)
-        d->is_folder_made = true;
+    for (size_t i = 0; i < floor->count; i++)
+        floor_raise(&d->floor, &d->arena, floor->places[i]);
+    d->is_folder_made = true;
 }
 
 static void erasing_release(struct op *op)
@@ -248,9 +264,14 @@ static void erasing_release(struct op *op)
     struct store *s = x->store;
     struct io_req *done = x->done;
     enum err err = op->err;
+    struct table_data *d = x->has_begun ? store_data(s, &x->table) : NULL;
     ensure(!x->req.busy && !x->file);
-    if (err == OK && !x->is_drop)
-        erasing_keep_floor(x);
+    if (d && err == OK)
+        erasing_keep_floor(d, &x->floor);
+    if (d)
+        d->is_erasing = false;
+    list_remove(&x->waiter.link);
+    list_each(l, &s->waiters) op_wake(owner_of(l, struct waiter, link)->op);
     buf_deinit(&x->text);
     arena_deinit(&x->arena);
     mem_free(x);
@@ -266,6 +287,8 @@ static struct erasing *erasing_new(struct store *s, const struct uuid *table)
     ensure(!s->closing);
     x->store = s;
     x->table = *table;
+    x->waiter.op = &x->op;
+    list_add(&s->waiters, &x->waiter.link);
     s->erasures++;
     return x;
 }
@@ -284,8 +307,6 @@ void store_erase(struct store *s, struct io_req *req, struct op *op, const struc
     const struct table_data *d = store_data(s, table);
     ensure(d && d->holds > 0);
     x->folder = arena_text(&x->arena, bytes_text(d->folder));
-    for (size_t i = 0; i < d->floor.count; i++)
-        floor_raise(&x->floor, &x->arena, d->floor.places[i]);
     for (size_t i = 0; i < count; i++)
         for (size_t k = 0; k < held[i]->floor.count; k++)
             floor_raise(&x->floor, &x->arena, held[i]->floor.places[k]);

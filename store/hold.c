@@ -98,6 +98,7 @@ static void holding_release(struct op *op)
         *h->out = h->held;
     else
         held_free(&h->held);
+    keeper_wake(h->store); /* who waits for a flush of it waits no more */
     mem_free(h);
     io_req_end(done, err);
 }

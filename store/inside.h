@@ -13,6 +13,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 #include "store/data.h"
+#include "store/space.h"
 #include "store/store.h"
 
 enum record_kind { RECORD_MUTATION = 1 };
@@ -66,8 +67,9 @@ struct store {
     bool is_opening;
     bool must_settle; /* the log has what must be in files before it may be forgotten */
     struct keeper keeper;
+    struct space space;
     struct report flush_failed; /* of the last flush; OK: it did not */
-    char refusal[600];
+    char refusal[700];
     struct list waiters;     /* struct waiter */
     unsigned erasures;       /* holds, erasures and drops under way */
     struct op *opening;      /* while it opens */
@@ -124,6 +126,13 @@ static inline bool keeper_is_due(const struct store *s)
     return s->memory_bytes >= s->keeper.memory_at ||
            (s->journal && journal_counts(s->journal)->disk_bytes > s->keeper.log_bytes);
 }
+/* A reserve of the disk (space.h): at a start; whether writes are refused for want of space; for
+ * the keeper, whose op waits for what this starts; when to look again (0: no need); at the end. */
+void space_open(struct store *, struct io_req *, struct op *);
+bool space_is_short(const struct store *);
+void space_watch(struct store *, struct op *keeper);
+uint64_t space_next_ns(const struct store *);
+void space_close(struct store *, struct io_req *, struct op *);
 /* Writes the oldest frozen memtable of the table to a file; its result is in the data when it
  * ends, and the keeper is woken. */
 void flush_start(struct store *, struct table_data *);
@@ -133,5 +142,6 @@ void flush_stop(struct table_data *);
 void store_left(struct store *);
 /* Everything of it is freed; nothing may be under way. */
 void store_free(struct store **);
-/* The pooled ones. */
+/* The pooled ones, and what reads have left. */
 void applies_free(struct store *);
+void reading_spare_free(struct store *);

@@ -187,7 +187,7 @@ static bool ask_is_over(struct flush_ask *a, enum err *err)
     *err = OK;
     for (size_t i = 0; i < a->count; i++) {
         const struct table_data *d = store_data(a->store, &a->wishes[i].table);
-        if (!d || d->flushed >= a->wishes[i].number)
+        if (!d || d->holds || d->flushed >= a->wishes[i].number)
             continue;
         is_done = false;
         if (d->failures > a->wishes[i].failures) {
@@ -224,10 +224,11 @@ static void ask_release(struct op *op)
     keeper_wake(s);
 }
 
+/* A table that is held is being truncated: what it has is going, and nobody waits for it. */
 static void ask_add(struct flush_ask *a, struct table_data *d)
 {
     want(d);
-    if (d->wanted <= d->flushed)
+    if (d->wanted <= d->flushed || d->holds)
         return;
     d->retry_ns = 0; /* whoever asks wants to know now */
     a->wishes[a->count++] = (struct flush_wish){ d->id, d->wanted, d->failures };
@@ -288,7 +289,7 @@ void store_settled(struct store *s)
 /* When it should look again though nothing happens; 0: never. */
 static uint64_t next_time(const struct store *s)
 {
-    uint64_t next = 0;
+    uint64_t next = space_next_ns(s);
     size_t i = 0;
     for (const struct table_data *d; (d = map_next(&s->tables, &i));) {
         uint64_t end = period_end(d);
@@ -325,6 +326,7 @@ static struct op_next keeper_watch(struct op *op)
     wake_asks(s);
     if (op->stop)
         return op_goto(LEAVE);
+    space_watch(s, op);
     want_for_time(s);
     want_for_log(s);
     want_early(s);

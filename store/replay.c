@@ -1,7 +1,7 @@
 /* replay.c - opens a store: the files of all tables, then every folder of the commit log, then a
  * new segment of our own.
  *
- *     begin ──> files ──> list ──> replay ──> (next folder) ──> log ──> ready ──> ended
+ *     begin ──> files ──> list ──> replay ──> (next folder) ──> log ──> ready ──> space ──> ended
  *       wherever it fails: ──> leave ──> ended
  *
  * The node may have had another shard count in an earlier life, so each shard reads the folders of
@@ -29,7 +29,7 @@
 #include "io/log.h"
 #include "store/inside.h"
 
-enum { BEGIN, FILES, LIST, REPLAY, LOG, READY, LEAVE };
+enum { BEGIN, FILES, LIST, REPLAY, LOG, READY, SPACE, LEAVE };
 static const uint64_t progress_ns = 5000000000;
 
 struct opening {
@@ -61,6 +61,7 @@ static struct op_next opening_list(struct op *);
 static struct op_next opening_replay(struct op *);
 static struct op_next opening_log(struct op *);
 static struct op_next opening_ready(struct op *);
+static struct op_next opening_space(struct op *);
 static struct op_next opening_leave(struct op *);
 static void opening_release(struct op *);
 
@@ -70,7 +71,8 @@ static const struct op_state states[] = {
     [LIST] = { "list", opening_list, TO(REPLAY) | TO(LOG) | TO(LEAVE) },
     [REPLAY] = { "replay", opening_replay, TO(LOG) | TO(LEAVE) },
     [LOG] = { "log", opening_log, TO(READY) },
-    [READY] = { "ready", opening_ready, TO(LEAVE) },
+    [READY] = { "ready", opening_ready, TO(SPACE) | TO(LEAVE) },
+    [SPACE] = { "space", opening_space, TO(LEAVE) },
     [LEAVE] = { "leave", opening_leave, 0 },
 };
 
@@ -377,7 +379,15 @@ static struct op_next opening_ready(struct op *op)
     s->logged_at = journal_end(s->journal);
     data_begin_life(s);
     s->is_opening = false;
-    return op_goto(LEAVE);
+    if (s->options.reserve_bytes == 0)
+        return op_goto(LEAVE);
+    space_open(s, &o->req, op);
+    return op_wait(SPACE);
+}
+
+static struct op_next opening_space(struct op *op)
+{
+    return opening_of(op)->req.busy ? op_wait(SPACE) : op_goto(LEAVE);
 }
 
 /* The keeper goes when it fails, and with it the flushes. */

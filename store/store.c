@@ -1,6 +1,6 @@
 /* store.c - opening and closing a shard's store, and what it knows of itself.
  *
- *     closing:   drain ──> log ──> files ──> ended
+ *     closing:   drain ──> space ──> log ──> files ──> ended
  *
  * A close waits in `drain` until every apply, flush and truncation under way has ended; nobody can
  * start another, since the caller's pointer is gone.  What is not flushed stays in the log.  Views
@@ -15,7 +15,7 @@
 #include "store/folder.h"
 #include "store/inside.h"
 
-enum { DRAIN, LOG, FILES };
+enum { DRAIN, SPACE, LOG, FILES };
 enum { SMALL_WRITE_BYTES = 1024, RECORD_KEEP_BYTES = 1024 * 1024 };
 
 struct closing {
@@ -26,12 +26,14 @@ struct closing {
 };
 
 static struct op_next closing_drain(struct op *);
+static struct op_next closing_space(struct op *);
 static struct op_next closing_log(struct op *);
 static struct op_next closing_files(struct op *);
 static void closing_release(struct op *);
 
 static const struct op_state closing_states[] = {
-    [DRAIN] = { "drain", closing_drain, TO(LOG) },
+    [DRAIN] = { "drain", closing_drain, TO(SPACE) },
+    [SPACE] = { "space", closing_space, TO(LOG) },
     [LOG] = { "log", closing_log, TO(FILES) },
     [FILES] = { "files", closing_files, 0 },
 };
@@ -82,6 +84,15 @@ static struct op_next closing_drain(struct op *op)
     struct closing *c = closing_of(op);
     if (!store_is_quiet(c->store))
         return op_wait(DRAIN);
+    space_close(c->store, &c->log, op);
+    return c->log.busy ? op_wait(SPACE) : op_goto(SPACE);
+}
+
+static struct op_next closing_space(struct op *op)
+{
+    struct closing *c = closing_of(op);
+    if (c->log.busy)
+        return op_wait(SPACE);
     journal_close(&c->store->journal, &c->log, op);
     return op_wait(LOG);
 }
@@ -213,6 +224,8 @@ enum err store_log_error(enum err e)
 
 enum err store_log_state(const struct store *s)
 {
+    if (space_is_short(s))
+        return ERR_OVERLOADED;
     enum err e = journal_state(s->journal);
     return e == OK ? OK : store_log_error(e);
 }
@@ -273,6 +286,13 @@ static const char *log_refusal(struct store *s, enum err e)
     if (e != ERR_OVERLOADED)
         return "the commit log could not be written; the node has to be restarted when the disk "
                "works again";
+    if (space_is_short(s)) {
+        snprintf(s->refusal, sizeof s->refusal,
+                 "no space is left on the disk of %.500s: writes go on by themselves when there is "
+                 "some; until then a reserve keeps flushes going",
+                 s->options.data_folder);
+        return s->refusal;
+    }
     if (max && log->disk_bytes + s->options.segment_bytes > max)
         return "the commit log has reached commitlog_total_space: tables are being flushed, so "
                "that old segments can go";

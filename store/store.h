@@ -34,6 +34,7 @@ struct store_options {
     bool commitlog_is_compressed;
     uint64_t memtable_bytes;      /* this shard's share */
     uint64_t cache_bytes;         /* of the chunk cache */
+    uint64_t reserve_bytes;       /* of the disk of data_folder, kept back for flushes; 0: none */
     enum sstable_version version; /* that is written */
     uint32_t column_index_bytes;
     uint32_t tombstone_warn; /* dead rows and markers that one page may meet; then it ends early */
@@ -92,7 +93,7 @@ const struct read_cost *store_read_cost(const struct store *);
 
 /* ---- a table's files ---- */
 /* NULL: all tables.  Completes when everything that was written before the call is in SSTables, or
- * with the first error (the report says which table). */
+ * with the first error (the report says which table).  A table that is held (below) is left out. */
 void store_flush(struct store *, struct io_req *, struct op *, const struct uuid *table,
                  struct report *failed);
 

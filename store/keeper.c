@@ -100,13 +100,15 @@ static void want_for_log(struct store *s)
     struct journal_position at;
     if (!s->journal || max == 0 || journal_counts(s->journal)->disk_bytes <= max - max / 4)
         return;
+    if (s->keeper.forget.busy) /* that may be enough */
+        return;
     size_t i = 0;
     for (const struct table_data *d; (d = map_next(&s->tables, &i));)
         if (data_needs(d, self, &at))
             oldest = u64_min(oldest, at.segment);
     i = 0;
     for (struct table_data *d; (d = map_next(&s->tables, &i));)
-        if (!d->holds && data_needs(d, self, &at) && at.segment == oldest)
+        if (!d->holds && !is_wanted(d) && data_needs(d, self, &at) && at.segment == oldest)
             want(d);
 }
 
@@ -327,13 +329,13 @@ static struct op_next keeper_watch(struct op *op)
     if (op->stop)
         return op_goto(LEAVE);
     space_watch(s, op);
+    keeper_forget(s);
     want_for_time(s);
     want_for_log(s);
     want_early(s);
     do
         keeper_flush(s);
     while (k->flushes_count < FLUSHES_MAX && want_for_memory(s));
-    keeper_forget(s);
     keeper_sleep(s);
     uint64_t half = s->options.memtable_bytes / 2;
     k->memory_at = u64_max(half, s->memory_bytes + s->options.memtable_bytes / 32);

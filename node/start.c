@@ -25,6 +25,7 @@ enum {
     LOG,
     CLUSTER,
     RECOVER,
+    SWEEP,
     OPEN,
     SERVE,
     RUN,
@@ -44,6 +45,7 @@ static struct op_next lead_space(struct op *);
 static struct op_next lead_log(struct op *);
 static struct op_next lead_cluster(struct op *);
 static struct op_next lead_recover(struct op *);
+static struct op_next lead_sweep(struct op *);
 static struct op_next lead_open(struct op *);
 static struct op_next lead_serve(struct op *);
 static struct op_next lead_run(struct op *);
@@ -62,7 +64,8 @@ static const struct op_state lead_states[] = {
     [SPACE] = { "space", lead_space, TO(SPACE) | TO(LOG) | TO(HUSH) },
     [LOG] = { "log", lead_log, TO(LOG) | TO(CLUSTER) | TO(HUSH) },
     [CLUSTER] = { "cluster", lead_cluster, TO(CLUSTER) | TO(RECOVER) | TO(HUSH) },
-    [RECOVER] = { "recover", lead_recover, TO(RECOVER) | TO(OPEN) | TO(HUSH) },
+    [RECOVER] = { "recover", lead_recover, TO(RECOVER) | TO(SWEEP) | TO(HUSH) },
+    [SWEEP] = { "sweep", lead_sweep, TO(OPEN) },
     [OPEN] = { "open", lead_open, TO(OPEN) | TO(SERVE) | TO(HUSH) },
     [SERVE] = { "serve", lead_serve, TO(SERVE) | TO(RUN) | TO(HUSH) },
     [RUN] = { "run", lead_run, TO(RUN) | TO(HUSH) },
@@ -448,6 +451,19 @@ static struct op_next lead_recover(struct op *op)
                  "swaps_finished=%llu swaps_void=%llu temporary_files_removed=%llu",
                  (unsigned long long)found->swaps_finished, (unsigned long long)found->swaps_void,
                  (unsigned long long)found->temporaries);
+    snapshots_sweep(l->shard->io, &l->wait, op, l->shard->config->data_file_directories.items[0]);
+    return op_wait(SWEEP);
+}
+
+/* What a crash left of snapshots is in nobody's way; if it cannot be removed, it stays. */
+static struct op_next lead_sweep(struct op *op)
+{
+    struct life *l = life_of(op);
+    if (l->wait.busy)
+        return op_wait(SWEEP);
+    if (l->wait.err != OK)
+        log_note(l->shard->io, LOG_WARN, "snapshots_not_swept", "reason=\"%s\"",
+                 err_text(l->wait.err));
     lead_all(l, PHASE_OPEN);
     return op_wait(OPEN);
 }

@@ -150,7 +150,7 @@ def test_a_snapshot_is_hard_links_with_schema_and_manifest(node):
     assert not kept.exists() and snapshots(node, tag="one") == [] and len(rows(node, "k.kept")) == ROWS
 
 
-def test_a_half_made_snapshot_is_none(node):
+def test_a_half_made_snapshot_is_none(ring, node):
     make(node, "half")
     rondo(node, "flush", "k", "half")
     left = folder(node, "k.half") / "snapshots" / "it.tmp"
@@ -158,6 +158,10 @@ def test_a_half_made_snapshot_is_none(node):
     (left / "nb-1-big-Data.db").write_text("half")
     assert snapshots(node, table="half") == []
     rondo(node, "snapshot", "-t", "it", "k", "half")
+    assert not left.exists() and len(snapshots(node, table="half")) == 1
+    left.mkdir()
+    (left / "nb-1-big-Data.db").write_text("half")
+    restart(ring)
     assert not left.exists() and len(snapshots(node, table="half")) == 1
 
 

@@ -19,6 +19,8 @@ static struct op_next unheard_step(struct op *op)
     struct unheard *u = owner_of(op, struct unheard, op);
     if (u->early) {
         journal_append(u->journal, &u->real, op, bytes_of(u->record, u->size));
+        u->early->size = u->real.size; /* journal_place */
+        u->early->key = u->real.key;
         io_req_end(u->early, OK);
         u->early = NULL;
     }

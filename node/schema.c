@@ -13,7 +13,7 @@
 static void schema_note(struct table *t, struct buf *tables)
 {
     table_ref(t);
-    buf_put(tables, &t, sizeof t);
+    buf_put(tables, &t, sizeof(struct table *));
 }
 
 /* The tables that a drop takes away, before it does: pointers, a reference each. */
@@ -61,7 +61,7 @@ static void schema_forget(struct shard *s, struct bytes tables)
 {
     for (size_t at = 0; at < tables.size; at += sizeof(struct table *)) {
         struct table *t;
-        memcpy(&t, tables.data + at, sizeof t);
+        memcpy(&t, tables.data + at, sizeof(struct table *));
         if (s->has_begun && !catalog_table_by_id(&s->catalog, &t->id))
             erase_dropped(s, &t);
         else

@@ -61,11 +61,12 @@ uint64_t data_freeze(struct table_data *d)
     const struct view *v = d->view;
     if (v->active->memtable.partitions.count == 0)
         return d->numbers - 1;
-    struct memtable_shared **frozen = mem_alloc((v->frozen_count + 1) * sizeof *frozen);
+    struct memtable_shared **frozen =
+        mem_alloc((v->frozen_count + 1) * sizeof(struct memtable_shared *));
     struct memtable_shared *active = memtable_shared_new(&d->id, d->account, ++d->numbers);
     frozen[0] = v->active;
     if (v->frozen_count)
-        memcpy(frozen + 1, v->frozen, v->frozen_count * sizeof *frozen);
+        memcpy(frozen + 1, v->frozen, v->frozen_count * sizeof(struct memtable_shared *));
     data_show(d, view_make(active, frozen, v->frozen_count + 1, v->sstables, v->sstables_count));
     memtable_shared_unref(&active);
     mem_free(frozen);
@@ -80,7 +81,7 @@ struct memtable_shared *data_oldest(const struct table_data *d)
 static void data_show_with(struct table_data *d, size_t frozen_count, struct sstable *file)
 {
     const struct view *v = d->view;
-    struct sstable **files = mem_alloc((v->sstables_count + 1) * sizeof *files);
+    struct sstable **files = mem_alloc((v->sstables_count + 1) * sizeof(struct sstable *));
     size_t n = 0, i = 0;
     while (i < v->sstables_count &&
            v->sstables[i]->statistics.timestamp_max > file->statistics.timestamp_max)

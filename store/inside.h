@@ -42,6 +42,15 @@ struct waiter { /* an op that waits for the end of a flush */
     struct op *op;
 };
 
+/* What a read that has ended leaves to the next one: a warm read takes nothing from the heap. */
+struct source;
+struct reading_spare {
+    struct arena scratch, statics;
+    struct buf raw;
+    struct source *sources;
+    size_t sources_room;
+};
+
 struct store {
     struct io *io;
     struct arena arena; /* lives as long as the store */
@@ -76,13 +85,14 @@ struct store {
     struct closing *closing; /* once it closes */
     struct store_counts counts;
     struct list slow_reads; /* reads that wait now and then: under way */
-    struct read_cost cost;  /* of the last read that answered */
+    struct reading_spare spare;
+    struct read_cost cost; /* of the last read that answered */
 };
 
 /* What there is of the table; NULL: nothing. */
 struct table_data *store_data(const struct store *, const struct uuid *table);
 /* Makes it when there is nothing; NULL when the catalog does not know the table. */
-struct table_data *store_data_for(struct store *, const struct uuid *table);
+struct table_data *store_data_for(struct store *, const struct uuid *id);
 /* Its view as it is now (who keeps it counts itself in); NULL: nothing. */
 struct view *store_view(const struct store *, const struct uuid *table);
 /* May rows of other shards be in the file? */
@@ -130,7 +140,7 @@ static inline bool keeper_is_due(const struct store *s)
  * the keeper, whose op waits for what this starts; when to look again (0: no need); at the end. */
 void space_open(struct store *, struct io_req *, struct op *);
 bool space_is_short(const struct store *);
-void space_watch(struct store *, struct op *keeper);
+void space_watch(struct store *, struct op *op);
 uint64_t space_next_ns(const struct store *);
 void space_close(struct store *, struct io_req *, struct op *);
 /* Writes the oldest frozen memtable of the table to a file; its result is in the data when it

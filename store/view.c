@@ -57,6 +57,7 @@ void memtable_shared_note(struct memtable_shared *m, uint64_t folder, struct jou
         m->spans_room = m->spans_room ? m->spans_room * 2 : 2;
         m->spans = mem_resize(m->spans, m->spans_room * sizeof *m->spans);
     }
+    ensure(m->spans);
     m->spans[m->spans_count++] = (struct log_span){ folder, at, at };
 }
 

@@ -118,7 +118,7 @@ static int noted;
 static void note_slowly(struct script *s)
 {
     log_note(s->io, LOG_INFO, "turn", "number=%d end", noted++);
-    io_sleep(s->io, &s->req[0], &s->op, noted % 20 ? 0 : 2000000);
+    io_sleep(s->io, &s->req[0], &s->op, noted % 10 ? 0 : 10000000);
     if (noted < ROTATED)
         script_again(s);
 }

@@ -483,3 +483,14 @@ void *btree_value(struct btree_place p)
     ensure(p.leaf && p.index < p.leaf->count);
     return node_items(p.leaf)[p.index];
 }
+
+void *btree_ahead(struct btree_place p, unsigned entries)
+{
+    ensure(p.leaf);
+    unsigned at = p.index + entries;
+    if (at >= p.leaf->count) {
+        at -= p.leaf->count;
+        p.leaf = p.leaf->next;
+    }
+    return p.leaf && at < p.leaf->count ? node_items(p.leaf)[at] : NULL;
+}

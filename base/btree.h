@@ -49,3 +49,5 @@ void btree_forward(struct btree_place *);
 void btree_backward(struct btree_place *);
 struct bytes btree_key(struct btree_place);
 void *btree_value(struct btree_place);
+/* The value so many entries on, as far as this leaf and the next one reach; else NULL. */
+void *btree_ahead(struct btree_place, unsigned entries);

@@ -97,6 +97,13 @@ static inline void positions_of(const struct filter *f, const uint64_t hash[2],
     }
 }
 
+void filter_look_ahead(const struct filter *f, const uint64_t hash[2])
+{
+    uint64_t at[HASHES_MAX];
+    if (f->hashes)
+        positions_of(f, hash, at);
+}
+
 void filter_add(struct filter *f, const uint64_t hash[2])
 {
     uint64_t at[HASHES_MAX];

@@ -21,6 +21,8 @@ struct filter {
 uint64_t filter_words(struct filter_shape, uint64_t keys);
 /* `hash` is murmur3_cassandra of the key. */
 void filter_add(struct filter *, const uint64_t hash[2]);
+/* Has the processor fetch what filter_add will change: worth a call when there is other work. */
+void filter_look_ahead(const struct filter *, const uint64_t hash[2]);
 bool filter_has(const struct filter *, const uint64_t hash[2]);
 enum { FILTER_HEAD_BYTES = 8 };
 /* The head alone: sizes; bits NULL.  An empty file is an always-present filter. */

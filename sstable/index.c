@@ -35,6 +35,27 @@ enum err index_entry_decode(struct bytes window, struct index_entry *out, size_t
     return OK;
 }
 
+size_t index_entries_pass(struct bytes window, struct bytes key, uint32_t *count)
+{
+    size_t at = 0;
+    while (window.size - at >= 2) {
+        const uint8_t *entry = window.data + at;
+        size_t size = get_be16(entry), left = window.size - at;
+        if (left < 2 + size + TWO_VINTS_MAX)
+            break;
+        bool may_be_it = size == key.size && (size == 0 || entry[1 + size] == key.data[size - 1]);
+        if (may_be_it && bytes_equal(bytes_of(entry + 2, size), key))
+            break;
+        const uint8_t *place = entry + 2 + size;
+        size_t more = *place < 0x80 ? 0 : (size_t)__builtin_clz(~((unsigned)*place << 24) | 1);
+        if (place[1 + more] != 0) /* a column index */
+            break;
+        at += 2 + size + 1 + more + 1;
+        ++*count;
+    }
+    return at;
+}
+
 enum err column_index_decode(enum sstable_version version, struct bytes window, uint32_t bytes,
                              struct column_index *out)
 {

@@ -22,6 +22,10 @@ struct index_entry {
 };
 /* The window need not hold the column index.  OK; ERR_WOULD_WAIT and *wanted; ERR_CORRUPT. */
 enum err index_entry_decode(struct bytes window, struct index_entry *out, size_t *wanted);
+/* A search's way over entries of other keys: how many bytes those take that the window begins with,
+ * stand whole in it and have no column index; *count is raised by how many they are.  What stands
+ * behind them is for index_entry_decode to judge. */
+size_t index_entries_pass(struct bytes window, struct bytes key, uint32_t *count);
 
 /* The head of a column index.  offsets_at and blocks_at count from the column index's begin. */
 struct column_index {

@@ -162,11 +162,27 @@ static enum err walk_not_found(struct file_walk *w)
     return ERR_NOT_FOUND;
 }
 
+/* Goes on to an entry that may be the key's, as far as the chunk reaches. */
+static enum err walk_pass(struct file_walk *w, struct fetch *f, struct bytes key)
+{
+    enum err e = window_see(&w->index, f, w->index_at, ENTRY_BYTES);
+    if (e)
+        return e;
+    struct bytes window = w->index.bytes;
+    window.size = u64_min(window.size, w->index_upto - w->index_at);
+    w->index_at += index_entries_pass(window, key, &f->cost->index_entries);
+    return OK;
+}
+
 enum err file_walk_find(struct file_walk *w, struct fetch *f, int64_t token, struct bytes key)
 {
     walk_search(w, token);
     while (w->index_at < w->index_upto) {
-        enum err e = walk_entry(w, f);
+        enum err e = walk_pass(w, f, key);
+        if (e == OK && w->index_at < w->index_upto)
+            e = walk_entry(w, f);
+        else if (e == OK)
+            break;
         if (e)
             return e;
         if (bytes_equal(w->entry.key, key))

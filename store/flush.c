@@ -29,6 +29,7 @@
 #include "store/swap.h"
 
 enum { BEGIN, OPEN, WALK, DRAIN, FINISH, SWAP, SHOW, SHOWN, NAP, UNDO, END };
+enum { FEEDS_A_LOOK = 16 }; /* at the clock */
 enum { ROW_PRICE_NS = 300, FOLDER_BITS = 15, SEGMENT_BITS = 48 };
 static const uint64_t slice_busy_ns = 50000, slice_idle_ns = 500000, slice_opening_ns = 5000000;
 static const uint64_t idle_after_ns = 10000000;
@@ -51,6 +52,7 @@ struct flush {
     struct row_walk rows;
     struct ranges_walk ranges;
     bool has_ranges, is_begun, has_dropped;
+    unsigned fed;
     struct swap swap;
     struct sstable_open_options open;
     struct sstable *file;
@@ -196,6 +198,7 @@ static void flush_partition(struct flush *f)
     const struct partition *p = f->partition = btree_value(f->at);
     const struct ranges *ranges = partition_ranges(p);
     const struct row *row = partition_static_row(p);
+    partition_look_ahead(f->at);
     f->is_begun = false;
     f->has_ranges = ranges != NULL;
     f->rows = row_walk_from(p, (struct bytes){ 0 }, false);
@@ -275,7 +278,7 @@ static struct op_next flush_walk(struct op *op)
             output_drain(f->output, &f->req, op);
             return op_wait(DRAIN);
         }
-        if (io_spent(io) >= slice_ns)
+        if (f->fed++ % FEEDS_A_LOOK == 0 && io_spent(io) >= slice_ns)
             return op_yield(WALK);
         flush_feed(f);
     }

@@ -23,6 +23,7 @@
 #include "store/memtable.h"
 
 enum { SCRATCH_BYTES_MAX = 64 * 1024, TREE_ENTRY_BYTES = 64 };
+enum { LINE_BYTES = 64, AHEAD = 4, AHEAD_BYTES = 320 };
 
 void memtable_init(struct memtable *m, const struct uuid *table)
 {
@@ -52,6 +53,21 @@ struct bytes partition_key(const struct partition *p)
 {
     ensure(p->place_size >= 8);
     return bytes_of(p->place + 8, p->place_size - 8);
+}
+
+static void fetch_lines(const void *at, size_t bytes)
+{
+    for (size_t i = 0; i < bytes; i += LINE_BYTES)
+        __builtin_prefetch((const uint8_t *)at + i);
+}
+
+void partition_look_ahead(struct btree_place at)
+{
+    const struct partition *far = btree_ahead(at, 2 * AHEAD), *near = btree_ahead(at, AHEAD);
+    if (far)
+        fetch_lines(far, sizeof *far + LINE_BYTES);
+    if (near && near->only)
+        fetch_lines(near->only, AHEAD_BYTES);
 }
 
 bool partition_has_rows(const struct partition *p) { return p->only || p->rows; }

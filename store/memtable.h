@@ -57,6 +57,9 @@ size_t memtable_need_bytes(const struct mutation *);
 struct partition *memtable_partition(const struct memtable *, struct bytes place);
 int64_t partition_token(const struct partition *);
 struct bytes partition_key(const struct partition *);
+/* Has the processor fetch what the partitions behind this place consist of, beside its work on this
+ * one: pieces lie where they came, so a walk through them waits for memory more than it works. */
+void partition_look_ahead(struct btree_place);
 bool partition_has_rows(const struct partition *);                /* but for the static one */
 const struct row *partition_static_row(const struct partition *); /* NULL: none */
 const struct ranges *partition_ranges(const struct partition *);  /* NULL: none */

@@ -10,8 +10,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "store/reading.h"
 
+#include "base/mem.h"
 #include "store/walks.h"
 
+enum { SPARE_RAW_BYTES = 256 * 1024, SPARE_SOURCES = 64 };
 enum { READ_PRICE_NS = 500, KEY_END = 0x38, BOUND_BELOW = 0x20, BOUND_ABOVE = 0x60 };
 
 static bool table_has_statics(const struct table *t)
@@ -21,6 +23,47 @@ static bool table_has_statics(const struct table *t)
             return true;
     return false;
 }
+
+/* ---- what the last read has left ---- */
+
+static void spare_take(struct reading *r, size_t sources)
+{
+    struct reading_spare *spare = &r->store->spare;
+    r->scratch = spare->scratch, r->statics = spare->statics, r->fetch.raw = spare->raw;
+    r->sources = spare->sources, r->sources_room = spare->sources_room;
+    *spare = (struct reading_spare){ 0 };
+    if (r->sources_room >= sources)
+        return;
+    r->sources = mem_resize(r->sources, sources * sizeof *r->sources);
+    r->sources_room = sources;
+}
+
+void reading_spare_free(struct store *s)
+{
+    arena_deinit(&s->spare.scratch);
+    arena_deinit(&s->spare.statics);
+    buf_deinit(&s->spare.raw);
+    mem_free(s->spare.sources);
+    s->spare = (struct reading_spare){ 0 };
+}
+
+/* In the place of what another read, which began later, may have left before. */
+static void spare_give(struct reading *r)
+{
+    struct store *s = r->store;
+    reading_spare_free(s);
+    s->spare =
+        (struct reading_spare){ r->scratch, r->statics, r->fetch.raw, r->sources, r->sources_room };
+    arena_reset(&s->spare.scratch);
+    arena_reset(&s->spare.statics);
+    if (s->spare.raw.room > SPARE_RAW_BYTES || s->spare.sources_room > SPARE_SOURCES)
+        reading_spare_free(s);
+    r->scratch = r->statics = (struct arena){ 0 };
+    r->fetch.raw = (struct buf){ 0 };
+    r->sources = NULL;
+}
+
+/* ---- begin and end ---- */
 
 enum err reading_init(struct reading *r, struct store *s, const struct read *read,
                       struct arena *arena, struct read_sink *sink, struct read_outcome *out)
@@ -43,8 +86,7 @@ enum err reading_init(struct reading *r, struct store *s, const struct read *rea
     if (!r->view)
         return OK;
     view_ref(r->view);
-    size_t most = 1 + r->view->frozen_count + r->view->sstables_count;
-    r->sources = arena_array(arena, struct source, most);
+    spare_take(r, 1 + r->view->frozen_count + r->view->sstables_count);
     return OK;
 }
 
@@ -55,11 +97,11 @@ void reading_deinit(struct reading *r)
             walk_give(&r->sources[i].walk);
         source_deinit(&r->sources[i]);
     }
-    fetch_deinit(&r->fetch);
-    arena_deinit(&r->scratch);
-    arena_deinit(&r->statics);
-    if (r->view)
+    if (r->view) {
+        spare_give(r);
         view_unref(&r->view);
+    }
+    fetch_deinit(&r->fetch);
     table_unref(&r->table);
 }
 

@@ -40,7 +40,7 @@ struct reading {
     uint64_t slice_ns;    /* how long a run may take; 0: until it has to wait */
 
     struct source *sources;
-    size_t sources_count;
+    size_t sources_count, sources_room;
     size_t next_file; /* of the view, to be opened */
     bool is_finding;  /* the last source is of this file, and not wholly opened */
     bool has_statics; /* the table */

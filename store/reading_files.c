@@ -119,9 +119,11 @@ static struct row *row_times(struct reading *r, const struct row *from)
     return row;
 }
 
-/* Adds what the source that was opened last has of the only row. */
+/* Adds what the source that was opened last has of the only row, if there is a file behind it. */
 static void known_add(struct reading *r, const struct source *s)
 {
+    if (r->next_file + (s->walk != NULL) >= r->view->sstables_count)
+        return;
     if (s->head->kind != UNFILTERED_ROW || !is_only_row(r, &s->head->row))
         return;
     const struct row *row = row_times(r, &s->head->row);

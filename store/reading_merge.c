@@ -9,8 +9,8 @@
  * before a row is given, the piece up to it, so that a range comes before the rows that it may
  * cover.
  *
- * A row that one memtable alone has is handed out as it stands.  Otherwise cells are copied once
- * into scratch memory, which lasts for the row.
+ * A row that one source alone has, and that nothing covers, is handed out as it stands.  Otherwise
+ * cells are copied once into scratch memory, which lasts for the row.
  */
 // SPDX-License-Identifier: Apache-2.0
 #include "store/reading.h"
@@ -150,14 +150,28 @@ static struct row *row_copied(struct reading *r, const struct row *from)
     return row;
 }
 
+/* Is a row that one member alone has what is left of it, too?  A memtable has shadowed its rows. */
+static bool is_as_it_stands(const struct reading *r, const struct source *s, struct deletion shadow)
+{
+    const struct row *row = &s->head->row;
+    if (!deletion_is_none(r->open))
+        return false;
+    if (s->memtable)
+        return deletion_compare(shadow, s->deletion) <= 0;
+    if (!deletion_is_none(shadow) || !deletion_is_none(row->deletion))
+        return false;
+    for (size_t i = 0; i < row->cells_count; i++)
+        if (row->cells[i].kind == CELL_COLUMN_DELETED)
+            return false;
+    return row_has_anything(row);
+}
+
 /* The members' rows with this key as one; NULL: nothing is left of it. */
 static const struct row *merged_row(struct reading *r, size_t first, size_t members)
 {
     const struct source *s = &r->sources[first];
     struct deletion shadow = deletion_newer(r->deletion, r->open);
-    bool is_as_it_stands = s->memtable && members == 1 &&
-                           deletion_compare(shadow, s->deletion) <= 0 && deletion_is_none(r->open);
-    if (is_as_it_stands)
+    if (members == 1 && is_as_it_stands(r, s, shadow))
         return &s->head->row;
     struct row *row = row_copied(r, &s->head->row);
     for (size_t i = first + 1; i < r->sources_count && members > 1; i++)

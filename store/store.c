@@ -145,6 +145,7 @@ void store_free(struct store **store)
     sstables_deinit(&s->sstables);
     ensure(s->memory_bytes == 0);
     applies_free(s);
+    reading_spare_free(s);
     mem_free(s->closing);
     buf_deinit(&s->record);
     arena_deinit(&s->scratch);

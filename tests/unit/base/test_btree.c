@@ -181,7 +181,7 @@ static void fill_series(struct btree *t, struct entry *entries, size_t count, bo
 
 START_TEST(a_series_in_either_direction_is_in_order_and_can_be_emptied)
 {
-    enum { COUNT = 20000 };
+    enum { COUNT = 20000, AHEAD = 3 }; /* no leaf is as small */
     struct entry *entries = mem_zalloc(COUNT * sizeof *entries);
     for (size_t i = 0; i < COUNT; i++) {
         entries[i].size = 8;
@@ -193,8 +193,10 @@ START_TEST(a_series_in_either_direction_is_in_order_and_can_be_emptied)
     btree_init(&t, &slab);
     fill_series(&t, entries, COUNT, _i & 1);
     size_t n = 0;
-    for (struct btree_place p = btree_first(&t); btree_valid(p); btree_forward(&p))
-        ensure(btree_value(p) == &entries[n++]);
+    for (struct btree_place p = btree_first(&t); btree_valid(p); btree_forward(&p), n++) {
+        ensure(btree_value(p) == &entries[n]);
+        ensure(btree_ahead(p, AHEAD) == (n + AHEAD < COUNT ? &entries[n + AHEAD] : NULL));
+    }
     ck_assert_uint_eq(n, COUNT);
     if (!(_i & 1)) /* ascending: nodes are filled */
         ck_assert_uint_lt(slab.used_bytes / COUNT, 36);

@@ -3,6 +3,7 @@
  */
 // SPDX-License-Identifier: Apache-2.0
 #include "base/mem.h"
+#include "base/prng.h"
 #include "table_of.h"
 
 static struct arena arena;
@@ -45,6 +46,50 @@ START_TEST(entries_without_a_column_index_are_as_in_the_facts)
         ck_assert_uint_eq(entry.size_bytes, 5);
     }
     ck_assert_uint_eq(at, index.size);
+}
+END_TEST
+
+/* What a search passes over, by decoding entry after entry as long as the window has 18 bytes
+ * behind the key, which two numbers may take. */
+static size_t passed_by_decoding(struct bytes window, struct bytes key, uint32_t *count)
+{
+    struct index_entry entry;
+    size_t at = 0, wanted;
+    for (;; at += entry.size_bytes, ++*count) {
+        struct bytes rest = bytes_of(window.data + at, window.size - at);
+        if (index_entry_decode(rest, &entry, &wanted) != OK || bytes_equal(entry.key, key) ||
+            entry.column_index_bytes || rest.size < 2 + entry.key.size + 18)
+            return at;
+    }
+}
+
+START_TEST(a_search_passes_over_whole_entries_of_other_keys_and_nothing_else)
+{
+    struct prng prng = { (uint64_t)_i };
+    struct buf out = buf_in(&arena);
+    struct bytes keys[40];
+    for (size_t i = 0; i < array_count(keys); i++) {
+        uint8_t key[4] = { 'k', (uint8_t)prng_below(&prng, 3), (uint8_t)prng_below(&prng, 3), 'e' };
+        keys[i] = arena_copy(&arena, bytes_of(key, prng_below(&prng, 5)));
+        buf_put_be16(&out, (uint16_t)keys[i].size);
+        buf_put_bytes(&out, keys[i]);
+        buf_put_vint(&out, prng_next(&prng) >> prng_below(&prng, 64));
+        size_t blocks = prng_chance(&prng, 4) ? prng_below(&prng, 9) : 0;
+        buf_put_vint(&out, blocks);
+        buf_put(&out, "\0\1\2\3\4\5\6\7", blocks);
+    }
+    for (size_t size = 0; size <= out.size; size++) {
+        uint8_t *exact = mem_alloc(size + 1);
+        memcpy(exact, out.data, size);
+        for (size_t i = 0; i < array_count(keys); i += 7) {
+            uint32_t count = 0, expected = 0;
+            struct bytes window = bytes_of(exact, size);
+            size_t passed = index_entries_pass(window, keys[i], &count);
+            ck_assert_uint_eq(passed, passed_by_decoding(window, keys[i], &expected));
+            ck_assert_uint_eq(count, expected);
+        }
+        mem_free(exact);
+    }
 }
 END_TEST
 
@@ -177,6 +222,8 @@ int main(void)
     TCase *t = tcase_create("index");
     tcase_add_checked_fixture(t, setup, teardown);
     tcase_add_test(t, entries_without_a_column_index_are_as_in_the_facts);
+    tcase_add_loop_test(t, a_search_passes_over_whole_entries_of_other_keys_and_nothing_else, 0,
+                        20);
     tcase_add_test(t, a_partition_of_one_block_has_no_column_index);
     tcase_add_test(t, blocks_are_closed_by_the_row_that_fills_them);
     tcase_add_test(t, a_block_tells_what_is_open_behind_it);

@@ -62,6 +62,9 @@ struct journal_reading {
     enum journal_holes holes;
     /* The bytes last only for the call; an error ends the reading with that error. */
     enum err (*record)(void *context, struct bytes, struct journal_position);
+    /* Must the reading rest, until what was handed out has been dealt with?  Asked between any two
+     * windows (512 KiB), again and again while it says so; may be NULL. */
+    bool (*must_rest)(void *context);
     /* SKIP_HOLE: what was in this range is unknown; may be NULL. */
     void (*skipped)(void *context, struct journal_range);
     void *context;

@@ -38,12 +38,13 @@ struct reader {
     struct buf window;
     uint64_t window_at;    /* offset of the window's first byte */
     uint64_t before_bytes; /* of the files that are done */
-    size_t asked_bytes;
+    size_t asked_bytes, missing_bytes;
     bool is_last_window; /* the file ends with it */
     struct journal_parser parser;
 };
 
-enum { LIST, LISTED, SIZED, NEXT, OPENED, READ, CLOSED };
+enum { LIST, LISTED, SIZED, NEXT, OPENED, READ, REST, CLOSED };
+static const uint64_t rest_ns = 1000000;
 
 static struct reader *reader_of(struct op *op) { return owner_of(op, struct reader, op); }
 
@@ -200,18 +201,34 @@ static struct op_next reader_read(struct op *op)
     while (p->err == OK && !p->is_over && missing == 0 && rest_of(r).size > 0)
         missing = journal_parse(p, rest_of(r), r->is_last_window);
     r->out->done_bytes = r->before_bytes + u64_min(p->at.offset, p->size_bytes);
+    r->missing_bytes = missing;
     if (p->err == OK && !p->is_over && !r->is_last_window)
-        return read_on(r, missing);
+        return op_goto(REST);
     r->before_bytes += p->size_bytes;
     journal_parse_end(p);
     io_close(r->io, &r->req, op, &r->file);
     return op_wait(CLOSED);
 }
 
+/* Between two windows of a file, or between two files. */
+static struct op_next reader_rest(struct op *op)
+{
+    struct reader *r = reader_of(op);
+    if (r->req.busy && op->stop)
+        io_cancel(r->io, &r->req);
+    if (r->req.busy)
+        return op_wait(REST);
+    if (!op->stop && r->how.must_rest && r->how.must_rest(r->how.context)) {
+        io_sleep(r->io, &r->req, op, rest_ns);
+        return op_wait(REST);
+    }
+    return r->file ? read_on(r, r->missing_bytes) : op_goto(NEXT);
+}
+
 static struct op_next reader_closed(struct op *op)
 {
     struct reader *r = reader_of(op);
-    return r->req.busy ? op_wait(CLOSED) : op_goto(NEXT);
+    return r->req.busy ? op_wait(CLOSED) : op_goto(REST);
 }
 
 static const struct op_state states[] = {
@@ -220,8 +237,9 @@ static const struct op_state states[] = {
     [SIZED] = { "replay sized", reader_sized, TO(NEXT) },
     [NEXT] = { "replay next", reader_next, TO(OPENED) },
     [OPENED] = { "replay opened", reader_opened, TO(READ) },
-    [READ] = { "replay read", reader_read, TO(CLOSED) },
-    [CLOSED] = { "replay closed", reader_closed, TO(NEXT) },
+    [READ] = { "replay read", reader_read, TO(REST) | TO(CLOSED) },
+    [REST] = { "replay rest", reader_rest, TO(READ) | TO(NEXT) },
+    [CLOSED] = { "replay closed", reader_closed, TO(REST) },
 };
 
 static void reader_release(struct op *op)

@@ -9,9 +9,9 @@
  * when a floor covers it (TRUNCATE), or when a file of its table says that it holds what stood
  * there: a file speaks for the tokens of its writer, which may have been one shard of so many.
  *
- * Memtables that fill up meanwhile are flushed as ever (keeper.c), in longer slices; what could not
- * be flushed in time is kept in memory, past the budget if need be: what was acknowledged is
- * served.
+ * Memtables that fill up meanwhile are flushed as ever (keeper.c), in longer slices, and the
+ * reading rests while they are full.  Where a flush fails, what was read is kept in memory, past
+ * the budget if need be: what was acknowledged is served.
  *
  * Another shard may have opened and may be writing already while its folder is read here.  Then a
  * block that was read too early looks like a hole to the marks behind it.  What was written in this
@@ -183,6 +183,15 @@ static enum err record_note(void *context, struct bytes record, struct journal_p
     return e;
 }
 
+/* Memtables fill up faster than they are flushed: until there is room, nothing more is read.  If
+ * they cannot be flushed, what was acknowledged goes past the budget. */
+static bool replay_must_rest(void *context)
+{
+    const struct store *s = ((struct opening *)context)->store;
+    bool is_full = s->memory_bytes > s->options.memtable_bytes / 4 * 3;
+    return is_full && s->keeper.flushes_count > 0 && s->flush_failed.err == OK;
+}
+
 static void record_skipped(void *context, struct journal_range range)
 {
     struct opening *o = context;
@@ -248,6 +257,7 @@ static void folder_begin(struct opening *o)
                                (unsigned long long)o->folders[o->at]),
         .holes = s->options.holes,
         .record = record_note,
+        .must_rest = replay_must_rest,
         .skipped = record_skipped,
         .context = o,
     };

@@ -222,6 +222,28 @@ START_TEST(a_log_near_its_limit_flushes_the_tables_that_hold_its_oldest_segments
 }
 END_TEST
 
+START_TEST(a_start_flushes_what_it_replays_and_stays_within_the_budget)
+{
+    ck_assert_int_eq(stage_close(&s), OK);
+    s.options.segment_bytes = 256 * KIB;
+    ck_assert_int_eq(stage_open(&s), OK);
+    for (int i = 0; i < 4000; i++)
+        ck_assert_int_eq(put(first, i, KIB), OK);
+    ck_assert_uint_eq(counts().flushes, 0);
+    s.options.memtable_bytes = 1024 * KIB;
+    reopen();
+    ck_assert_uint_eq(counts().replayed_mutations, 4000);
+    ck_assert_uint_gt(counts().flushes, 4);
+    ck_assert_uint_le(counts().memtable_bytes, 1024 * KIB);
+    for (int i = 0; i < 4000; i += 97)
+        ck_assert(is_there(first, i, KIB));
+    reopen(); /* what was flushed meanwhile is not replayed again */
+    ck_assert_uint_eq(counts().replayed_mutations + counts().held_mutations, 4000);
+    ck_assert_uint_gt(counts().held_mutations, 2000);
+    ck_assert(is_there(first, 0, KIB) && is_there(first, 3999, KIB));
+}
+END_TEST
+
 /* ---- when ---- */
 
 START_TEST(memory_is_flushed_before_the_budget_is_full)
@@ -324,6 +346,7 @@ int main(void)
     tcase_add_test(t, a_truncation_outlives_restarts_and_spares_what_comes_later);
     tcase_add_test(t, the_log_forgets_what_files_hold_once_the_node_is_settled);
     tcase_add_test(t, a_log_near_its_limit_flushes_the_tables_that_hold_its_oldest_segments);
+    tcase_add_test(t, a_start_flushes_what_it_replays_and_stays_within_the_budget);
     tcase_add_test(t, memory_is_flushed_before_the_budget_is_full);
     tcase_add_test(t, a_table_with_a_period_is_flushed_when_it_is_over);
     tcase_add_loop_test(t, a_table_that_is_dropped_meanwhile_leaves_no_file, 0, 20);

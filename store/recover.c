@@ -264,6 +264,10 @@ static struct op_next recovery_swept(struct op *op)
         return op_wait(SWEPT);
     if (r->req.err != OK)
         return recovery_fail(r, r->folder, r->req.err);
+    if (r->is_swept) { /* it may be empty now */
+        r->is_swept = false;
+        return op_goto(FOLDER);
+    }
     ensure(folder_name_parse(r->folder, &table));
     if (catalog_table_by_id(r->catalog, &table))
         return op_goto(TABLES);
@@ -298,7 +302,7 @@ static const struct op_state states[] = {
     [SHUT] = { "recover shut", recovery_shut, TO(FINISH) },
     [FINISH] = { "recover finish", recovery_finish, TO(FOLDER) },
     [SWEEP] = { "recover sweep", recovery_sweep, TO(SWEEP) | TO(SWEPT) },
-    [SWEPT] = { "recover swept", recovery_swept, TO(TABLES) | TO(LEAVE) },
+    [SWEPT] = { "recover swept", recovery_swept, TO(TABLES) | TO(FOLDER) | TO(LEAVE) },
     [LEAVE] = { "recover leave", recovery_leave, TO(TABLES) },
 };
 

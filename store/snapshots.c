@@ -96,6 +96,9 @@ static bool is_temporary(const char *name)
     return n > end && strcmp(name + n - end, TEMPORARY) == 0;
 }
 
+/* A listing fails so where there is a file, or nothing any more. */
+static bool is_no_folder(enum err err) { return err == ERR_NOT_FOUND || err == ERR_PERMISSION; }
+
 /* ---- down to a snapshot ---- */
 
 static struct op_next all_keyspaces(struct op *op)
@@ -127,7 +130,9 @@ static struct op_next all_tables(struct op *op)
     struct walking *w = walking_of(op);
     if (w->req.busy)
         return op_wait(ALL_TABLES);
-    return op_goto(w->req.err == OK ? ALL_TABLE : ALL_KEYSPACE); /* a file, not a folder */
+    if (w->req.err != OK && !is_no_folder(w->req.err))
+        return walking_fail(w, w->req.err);
+    return op_goto(w->req.err == OK ? ALL_TABLE : ALL_KEYSPACE);
 }
 
 /* The name of the table in that of its folder; NULL: it is no table's. */
@@ -206,7 +211,9 @@ static struct op_next all_files(struct op *op)
     struct walking *w = walking_of(op);
     if (w->req.busy)
         return op_wait(ALL_FILES);
-    if (w->req.err != OK) /* not a folder */
+    if (w->req.err != OK && !is_no_folder(w->req.err))
+        return walking_fail(w, w->req.err);
+    if (w->req.err != OK)
         return op_goto(ALL_TAG);
     const char *name = next_name(w, FILES);
     if (!name) {
@@ -319,8 +326,9 @@ static struct op_next all_emptied(struct op *op)
     if (w->live.busy)
         return op_wait(ALL_EMPTIED);
     w->err = w->live.err;
-    if (!w->err)
-        folder_empty(w->io, &w->req, op, w->away);
+    if (w->err)
+        return op_goto(ALL_TAG);
+    folder_empty(w->io, &w->req, op, w->away);
     return op_wait(ALL_TAG);
 }
 

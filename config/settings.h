@@ -119,7 +119,7 @@
     TITLE("Tables")                                                                               \
     SETTING(COMPACTION, default_compaction, "", "class_name and parameters",                      \
             "For tables that are created without a compaction of their own; not set: "            \
-            "SizeTieredCompactionStrategy. Not there yet: compaction.")        \
+            "SizeTieredCompactionStrategy. Not there yet: compaction.")                           \
     SETTING(CHOICE, storage_compatibility_mode, "CASSANDRA_4", "CASSANDRA_4|UPGRADING|NONE",      \
             "CASSANDRA_4 writes files that every Cassandra from 4.0 opens (nb); NONE writes "     \
             "those of 5.0 (oa). UPGRADING is taken for CASSANDRA_4. Both are read.")              \
@@ -128,8 +128,8 @@
     SETTING(CHOICE, auto_snapshot, "true", "true|false",                                          \
             "Whether TRUNCATE and DROP take a snapshot of the table first.")                      \
     SETTING(COUNT, tombstone_warn_threshold, "1000", "1..100000000",                              \
-            "A page that meets more dead rows and markers than this ends early, with a warning; " \
-            "reads never fail for them.")                                                         \
+            "Past so many dead rows, dead cells and markers a page that has a row ends early, "   \
+            "and the client is warned; reads never fail for them.")                               \
     TITLE("Log")                                                                                  \
     SETTING(TEXT, log_file, "-", "a file, or - for standard error", "Where events are logged.")   \
     SETTING(CHOICE, log_level, "info", "debug|info|warn|error", "The least that is logged.")      \

@@ -116,8 +116,11 @@ struct cql_run {
     uint64_t page_left;  /* rows that the page has room for */
     size_t out_limit;    /* a page ends at 1 MiB */
     uint32_t rows_count; /* written */
-    enum err err;        /* a function refused a row's value: after cql_run_end the answer is this
-                            error, told in the report of the beginning, and `out` is none */
+    uint32_t tombstones; /* that its rows came with; past tombstones_max a page that has a row
+                            ends early, one that has none far later */
+    uint32_t tombstones_max;
+    enum err err; /* a function refused a row's value: after cql_run_end the answer is this
+                     error, told in the report of the beginning, and `out` is none */
     struct cql_select_bound *bound; /* evaluated terms, limits, where it goes on */
 };
 /* Where the answer goes. */
@@ -126,7 +129,8 @@ struct cql_answer {
     uint32_t flags;               /* PARAM_SKIP_METADATA */
     struct bytes new_metadata_id; /* v5: the id to announce as changed; else empty */
     struct arena *arena;
-    struct buf *out; /* the RESULT's body is appended */
+    struct buf *out;         /* the RESULT's body is appended */
+    uint32_t tombstones_max; /* 0: any number */
 };
 enum err cql_run_begin(struct cql_run *, const struct cql_plan *, const struct catalog *,
                        const struct cql_params *, const struct cql_answer *, struct report *);
@@ -134,6 +138,8 @@ enum err cql_run_begin(struct cql_run *, const struct cql_plan *, const struct c
 bool cql_run_next(struct cql_run *, const struct read **out);
 void cql_run_fed(struct cql_run *, const struct read_outcome *);
 void cql_run_end(struct cql_run *);
+/* It went through more tombstones than it should: the client is to be told. */
+bool cql_run_has_warning(const struct cql_run *);
 
 /* The plan's query in parts, for logs: the statement's first word ("SELECT") and its table. */
 const char *cql_kind_name(enum cql_kind);

@@ -3,8 +3,9 @@
  *     begin ──> next ──> (rows come through the sink) ──> fed ──> next ... ──> end
  *
  * Reads: one a key, or one over a range of tokens; each is continued until it has no more.  A page
- * ends when it has its rows or its bytes; an aggregate, and a client that does not page, read on
- * to the end.  A selected column of a plain kind is written straight from the row.
+ * ends when it has its rows or its bytes, or has met too many tombstones; an aggregate, and a
+ * client that does not page, read on to the end.  A selected column of a plain kind is written
+ * straight from the row.
  *
  * Static values stand in every row of their partition; a partition that has nothing else is a row
  * of its own, known when the partition has ended, unless the SELECT is about some rows of it only.
@@ -24,6 +25,7 @@ enum {
     PAGE_BYTES_MAX = 1024 * 1024,
     ANSWER_BYTES_MAX = 64 * 1024 * 1024, /* of a client that does not page */
     READ_ROWS_MAX = 10000,
+    EMPTY_PAGE_FACTOR = 100, /* of tombstones_max: when a page without a row ends early */
 };
 
 struct cql_select_bound {
@@ -44,6 +46,7 @@ struct cql_select_bound {
     bool is_stopped; /* the page was full when more came: it goes on behind `accepted` */
     struct position accepted;
     struct buf accepted_key, accepted_row;
+    struct deletion range; /* of the range that was told last */
 };
 
 /* ---- rows ---- */
@@ -186,14 +189,25 @@ static void run_partition(struct read_sink *sink, struct bytes key, int64_t toke
 static void run_row(struct read_sink *sink, const struct row *row, bool is_live)
 {
     struct cql_run *run = owner_of(sink, struct cql_run, sink);
-    if (!is_live)
-        return;
     if (row_is_static(row)) {
-        keep_static(run, row);
+        if (is_live)
+            keep_static(run, row);
         return;
     }
+    run->tombstones += row_tombstones(row, run->read.now_seconds);
+    if (!is_live)
+        return;
     run->bound->has_rows = true;
     run_live_row(run, row);
+}
+
+/* One range may come in pieces, around the rows that are newer. */
+static void run_range(struct read_sink *sink, const struct range_tombstone *range)
+{
+    struct cql_run *run = owner_of(sink, struct cql_run, sink);
+    struct cql_select_bound *b = run->bound;
+    run->tombstones += deletion_compare(b->range, range->deletion) != 0;
+    b->range = range->deletion;
 }
 
 /* ---- begin ---- */
@@ -349,12 +363,14 @@ enum err cql_run_begin(struct cql_run *run, const struct cql_plan *plan,
                        const struct cql_answer *answer, struct report *report)
 {
     ensure(plan->kind == CQL_SELECT);
-    *run = (struct cql_run){ .sink = { run_partition, run_row, read_ignore_range },
+    *run = (struct cql_run){ .sink = { run_partition, run_row, run_range },
                              .plan = plan,
+                             .tombstones_max = answer->tombstones_max,
                              .arena = answer->arena,
                              .out = answer->out };
     run->bound = arena_new(run->arena, struct cql_select_bound);
     run->bound->select = plan->select;
+    run->bound->range = deletion_none();
     run->bound->key = buf_in(run->arena);
     begin_static(run);
     run->bound->out_begun = run->out->size;
@@ -374,9 +390,21 @@ enum err cql_run_begin(struct cql_run *run, const struct cql_plan *plan,
 
 static size_t written(const struct cql_run *run) { return run->out->size - run->bound->out_begun; }
 
+bool cql_run_has_warning(const struct cql_run *run)
+{
+    return run->tombstones_max && run->tombstones > run->tombstones_max;
+}
+
+/* Some drivers take an empty page for the end, so there is one only where reading on is worse. */
+static bool page_is_tiring(const struct cql_run *run)
+{
+    uint64_t most = (uint64_t)run->tombstones_max * (run->rows_count ? 1 : EMPTY_PAGE_FACTOR);
+    return run->bound->is_paged && most && run->tombstones > most;
+}
+
 static bool page_is_full(const struct cql_run *run)
 {
-    return !run->page_left || written(run) >= run->out_limit;
+    return !run->page_left || written(run) >= run->out_limit || page_is_tiring(run);
 }
 
 bool cql_run_next(struct cql_run *run, const struct read **out)

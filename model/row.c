@@ -100,6 +100,14 @@ bool row_is_live(const struct row *row, int64_t now_seconds)
     return false;
 }
 
+uint32_t row_tombstones(const struct row *row, int64_t now_seconds)
+{
+    uint32_t dead = 0;
+    for (size_t i = 0; i < row->cells_count; i++)
+        dead += !cell_is_live(&row->cells[i], now_seconds);
+    return dead || row_is_live(row, now_seconds) ? dead : 1;
+}
+
 static struct liveness liveness_none(void) { return (struct liveness){ TIMESTAMP_NONE, 0, 0 }; }
 
 /* Keeps the row's own deletion only if it says more than the shadow; both together. */

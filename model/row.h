@@ -81,6 +81,9 @@ bool cell_is_live(const struct cell *, int64_t now_seconds);
 bool liveness_is_live(struct liveness, int64_t now_seconds);
 /* Alive by its liveness or by any live cell, after its own deletion has been applied. */
 bool row_is_live(const struct row *, int64_t now_seconds);
+/* What of the row is there only because it was deleted, or has expired: its dead cells; 1 for a
+ * dead row that has none. */
+uint32_t row_tombstones(const struct row *, int64_t now_seconds);
 
 /* Merges two rows of the same key into a new one in the arena, with `shadow` (what covers the row:
  * the partition's deletion, a range tombstone) applied; values and paths stay borrowed from both.

@@ -36,6 +36,15 @@ struct shard;
     X(store_refused, counter, c->store.refused, "mutations refused here")                       \
     X(store_reads, counter, c->store.reads, "reads of this replica")                            \
     X(store_rows_read, counter, c->store.rows_read, "rows those reads brought")                 \
+    X(read_sstables, counter, c->store.read.sstables, "SSTables those reads looked into")       \
+    X(read_filter_skips, counter, c->store.read.filter_skips, "passed over by their filters")   \
+    X(read_range_skips, counter, c->store.read.range_skips, "passed over by clustering")        \
+    X(read_false_positives, counter, c->store.read.false_positives, "filters that were wrong")  \
+    X(read_index_entries, counter, c->store.read.index_entries, "entries of indexes looked at") \
+    X(read_index_blocks, counter, c->store.read.index_blocks, "blocks of indexes read")         \
+    X(read_chunks, counter, c->store.read.chunks, "chunks of data read, past the cache")        \
+    X(read_unpacked_bytes, counter, c->store.read.unpacked_bytes, "of both, unpacked")          \
+    X(read_tombstones, counter, c->store.read.tombstones, "deleted things in their way")        \
     X(replayed_mutations, counter, c->store.replayed_mutations, "from the commit log at start") \
     X(replay_torn_bytes, counter, c->store.torn_bytes, "not proven and not readable at start")  \
     X(memtable_bytes, gauge, c->store.memtable_bytes, "in memtables")                           \

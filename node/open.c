@@ -7,6 +7,8 @@
 #include "node/session.h"
 #include "node/system.h"
 
+static const uint64_t warning_pause_ns = 10000000000;
+
 int64_t shard_timestamp(struct shard *s, int64_t wall)
 {
     s->last_timestamp = wall > s->last_timestamp ? wall : s->last_timestamp + 1;
@@ -133,6 +135,19 @@ struct bytes statement_new_metadata_id(const struct statement *st, uint8_t versi
         return (struct bytes){ 0 };
     struct bytes own = cql_plan_metadata(st->plan)->metadata_id;
     return bytes_equal(own, st->metadata_id) ? (struct bytes){ 0 } : own;
+}
+
+struct bytes statement_warning(struct shard *s, const struct statement *st,
+                               const struct cql_run *run, struct arena *arena)
+{
+    const struct table *table = cql_plan_table(st->plan);
+    if (!cql_run_has_warning(run))
+        return (struct bytes){ 0 };
+    const char *text = arena_printf(
+        arena, "Read %u live rows and %u tombstone cells of %s.%s (see tombstone_warn_threshold)",
+        run->rows_count, run->tombstones, table->keyspace, table->name);
+    log_note_rarely(s->io, warning_pause_ns, LOG_WARN, "tombstones", "%s", text);
+    return bytes_text(text);
 }
 
 bool statement_is_virtual(const struct statement *st)

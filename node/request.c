@@ -130,13 +130,17 @@ static bool select_now(struct session *s, const struct wire_envelope *e, struct 
     const struct read *read;
     f->consistency = st->wire.consistency;
     struct buf *body = wire_begin(out, 0, e->stream, OPCODE_RESULT);
-    struct cql_answer answer = { out->version, st->wire.flags,
-                                 statement_new_metadata_id(st, out->version), arena, body };
+    struct cql_answer answer = {
+        out->version, st->wire.flags, statement_new_metadata_id(st, out->version),
+        arena,        body,           statement_tombstones_max(s->shard)
+    };
     enum err err =
         cql_run_begin(&run, st->plan, &s->shard->catalog, &st->params, &answer, &f->report);
     while (err == OK && cql_run_next(&run, &read)) {
         struct read_outcome outcome = { 0 };
-        err = statement_read_now(s->shard, st, read, arena, &run.sink, &outcome);
+        bool is_long = cql_run_has_warning(&run); /* others are to run in between */
+        err = is_long ? ERR_WOULD_WAIT
+                      : statement_read_now(s->shard, st, read, arena, &run.sink, &outcome);
         if (err == OK)
             cql_run_fed(&run, &outcome);
         else if (err != ERR_WOULD_WAIT)
@@ -146,6 +150,8 @@ static bool select_now(struct session *s, const struct wire_envelope *e, struct 
         cql_run_end(&run);
         err = run.err;
     }
+    if (err == OK && cql_run_has_warning(&run))
+        wire_warn(out, statement_warning(s->shard, st, &run, arena));
     if (err != OK) {
         wire_abandon(out);
         if (err == ERR_WOULD_WAIT)

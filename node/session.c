@@ -56,10 +56,12 @@ void session_start(struct shard *shard, struct io_socket *taken)
 
 /* ---- answers ---- */
 
-void session_answer_body(struct session *s, int16_t stream, enum opcode opcode, struct bytes body)
+void session_answer_body(struct session *s, int16_t stream, struct bytes body, struct bytes warning)
 {
     s->answer_bytes = u64_max(body.size, s->answer_bytes - s->answer_bytes / 8);
-    struct buf *out = wire_begin(session_out(s), 0, stream, opcode);
+    struct buf *out = wire_begin(session_out(s), 0, stream, OPCODE_RESULT);
+    if (warning.size)
+        wire_warn(session_out(s), warning);
     buf_put_bytes(out, body);
     wire_end(session_out(s));
 }

@@ -79,8 +79,8 @@ static inline void failure_clear(struct failure *f)
     report_clear(&f->report);
 }
 void session_answer_failure(struct session *, int16_t stream, const struct failure *);
-/* An answer whose body is already there. */
-void session_answer_body(struct session *, int16_t stream, enum opcode, struct bytes body);
+/* A RESULT whose body is already there; with a warning, unless that is empty. */
+void session_answer_body(struct session *, int16_t stream, struct bytes body, struct bytes warning);
 
 /* ---- request.c: what to do with an envelope ---- */
 void request_handle(struct session *, const struct wire_envelope *);
@@ -108,6 +108,14 @@ enum err statement_open(struct session *, const struct wire_envelope *, struct a
 void statement_close(struct statement *);
 /* v5: the id to announce when the client's metadata is not the plan's; empty otherwise. */
 struct bytes statement_new_metadata_id(const struct statement *, uint8_t version);
+/* Past so many tombstones a page may end early, and the client is warned. */
+static inline uint32_t statement_tombstones_max(const struct shard *s)
+{
+    return (uint32_t)s->config->tombstone_warn_threshold;
+}
+/* What to warn of after a SELECT has run, said in the log too now and then; empty: nothing. */
+struct bytes statement_warning(struct shard *, const struct statement *, const struct cql_run *,
+                               struct arena *);
 /* Does reading this table never leave the node's own memory of itself? */
 bool statement_is_virtual(const struct statement *);
 /* One read of a statement, at once: OK, ERR_WOULD_WAIT, or an error. */

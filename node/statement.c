@@ -195,8 +195,8 @@ static struct op_next request_begin_read(struct request *r)
     struct statement *st = &r->statement;
     uint8_t version = session_out(r->session)->version;
     r->is_read = true;
-    struct cql_answer answer = { version, st->wire.flags, statement_new_metadata_id(st, version),
-                                 &r->arena, &r->body };
+    struct cql_answer answer = { version,   st->wire.flags, statement_new_metadata_id(st, version),
+                                 &r->arena, &r->body,       statement_tombstones_max(r->shard) };
     enum err err = cql_run_begin(&r->run, st->plan, &r->shard->catalog, &st->params, &answer,
                                  &r->failure.report);
     return err == OK ? op_goto(READ) : request_fail(r, err);
@@ -418,7 +418,10 @@ static struct op_next request_answer(struct op *op)
     }
     if (r->body.size == 0)
         answer_void(&r->body);
-    session_answer_body(s, r->envelope.stream, OPCODE_RESULT, buf_bytes(&r->body));
+    struct bytes warning = { 0 };
+    if (r->is_read)
+        warning = statement_warning(r->shard, &r->statement, &r->run, &r->arena);
+    session_answer_body(s, r->envelope.stream, buf_bytes(&r->body), warning);
     histogram_add(h, io_clock(r->shard->io) - r->begun_ns);
     return op_end(op, OK);
 }

@@ -37,12 +37,26 @@ static const struct op_state states[] = {
 
 static struct slow_read *slow_of(struct op *op) { return owner_of(op, struct slow_read, op); }
 
+static void total_add(struct read_total *t, const struct read_cost *c)
+{
+    t->sstables += c->sstables;
+    t->filter_skips += c->filter_skips;
+    t->range_skips += c->range_skips;
+    t->false_positives += c->false_positives;
+    t->index_entries += c->index_entries;
+    t->index_blocks += c->index_blocks;
+    t->chunks += c->chunks;
+    t->unpacked_bytes += c->unpacked_bytes;
+    t->tombstones += c->tombstones;
+}
+
 /* Counts what a reading cost, once it is over.  begun_ns 0: nobody has looked at the clock. */
 static void reading_count(const struct reading *r, uint64_t begun_ns)
 {
     struct store *s = r->store;
     struct table_data *d = r->read->is_range ? NULL : store_data(s, &r->read->table);
     s->cost = r->cost;
+    total_add(&s->counts.read, &r->cost);
     s->counts.reads++;
     s->counts.rows_read += (uint64_t)r->out->rows_count + r->out->dead_count;
     if (!d)

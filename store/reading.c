@@ -179,7 +179,7 @@ static enum err partition_begin(struct reading *r)
     const struct position *from = &r->read->from;
     bool has_more = partition_pick(r);
     r->is_over = !has_more;
-    r->is_full = has_more && r->visits >= READING_VISITS_MAX && r->has_last;
+    r->is_full = has_more && reading_has_toiled(r);
     if (r->is_over || r->is_full)
         return OK;
     r->at = 0;

@@ -98,6 +98,9 @@ void reading_begin_slice(struct reading *);
 /* ---- reading_give.c: limits, and the sink; false: a limit forbids it ---- */
 bool reading_give(struct reading *, const struct row *);
 bool reading_give_range(struct reading *, struct bytes low, struct bytes high);
+/* Has it looked at so much, or gone through so many tombstones, that it ends before the next thing?
+ * Only behind something that it has dealt with, so that every read gets further. */
+bool reading_has_toiled(const struct reading *);
 /* A partition is through: told if it is deleted and has not been told yet. */
 bool reading_give_end(struct reading *);
 /* Everything up to this key of the partition has been dealt with; empty: all of the partition. */

@@ -62,6 +62,13 @@ static struct row row_elided(struct reading *r, const struct row *row)
 
 /* ---- limits ---- */
 
+bool reading_has_toiled(const struct reading *r)
+{
+    uint32_t tombstones_max = r->store->options.tombstone_warn;
+    bool is_dead = tombstones_max && r->cost.tombstones > tombstones_max;
+    return r->has_last && (is_dead || r->visits > READING_VISITS_MAX);
+}
+
 static uint64_t announcement_bytes(const struct reading *r)
 {
     if (r->is_announced)
@@ -122,7 +129,8 @@ bool reading_give(struct reading *r, const struct row *row)
     if (is_live)
         r->out->rows_count++;
     else
-        r->out->dead_count++, r->cost.tombstones++;
+        r->out->dead_count++;
+    r->cost.tombstones += row_tombstones(row, r->read->now_seconds);
     r->bytes += bytes;
     r->sink->row(r->sink, &shown, is_live);
     return true;
@@ -135,7 +143,6 @@ bool reading_give_range(struct reading *r, struct bytes low, struct bytes high)
         return false;
     announce(r);
     r->bytes += bytes;
-    r->cost.tombstones++;
     const struct range_tombstone range = { .low = low, .high = high, .deletion = r->open };
     r->sink->range(r->sink, &range);
     return true;

@@ -289,7 +289,8 @@ enum err reading_rows(struct reading *r)
         if (!key.size)
             break;
         bool is_row = r->sources[first].head->kind == UNFILTERED_ROW;
-        if (r->visits++ >= READING_VISITS_MAX) {
+        r->visits++;
+        if (reading_has_toiled(r)) {
             pause_before(r, key, is_row);
             return OK;
         }

@@ -37,7 +37,7 @@ struct store_options {
     uint64_t reserve_bytes;       /* of the disk of data_folder, kept back for flushes; 0: none */
     enum sstable_version version; /* that is written */
     uint32_t column_index_bytes;
-    uint32_t tombstone_warn; /* dead rows and markers that one page may meet; then it ends early */
+    uint32_t tombstone_warn; /* past so many tombstones a read ends early; 0: never */
     struct uuid host;        /* this node: named in the files it writes */
     const struct catalog *catalog; /* lives as long as the store; at its latest epoch at open */
     /* Does this shard own the token?  Replay and files of several shards ask. */
@@ -77,7 +77,7 @@ struct read_cost {
     uint32_t filter_skips, range_skips, false_positives;
     uint32_t index_entries, index_blocks, chunks;
     uint64_t unpacked_bytes; /* decompressed for it: what the cache did not have */
-    uint32_t tombstones;     /* dead cells, rows and markers that it went through */
+    uint32_t tombstones;     /* dead cells, dead rows without any, markers that it went through */
 };
 /* At once, inline: OK and the outcome, ERR_NOT_FOUND (no such table), ERR_CORRUPT (a damaged file;
  * store_damage tells), or ERR_WOULD_WAIT: then what the sink was given is to be thrown away, and
@@ -109,7 +109,8 @@ void store_settled(struct store *);
 struct store_held;
 void store_hold(struct store *, struct io_req *, struct op *, const struct uuid *table,
                 struct store_held **out);
-/* On shard 0: durable and for all shards, or not at all.  ERR_IO, ERR_NO_SPACE. */
+/* On shard 0: durable and for all shards, or not at all.  ERR_IO, ERR_NO_SPACE, ERR_NOT_FOUND: it
+ * has been dropped. */
 void store_erase(struct store *, struct io_req *, struct op *, const struct uuid *table,
                  struct store_held *const *held, size_t count);
 /* It has been erased, so what was written before it was held is gone; or it has not. */
@@ -133,6 +134,10 @@ struct store_counts {
     uint64_t flushes, flush_failures, flushed_bytes;
     uint64_t sstables, sstables_damaged, sstable_bytes;
     uint64_t replay_done_bytes, replay_bytes; /* of the commit log, while it opens */
+    struct read_total { /* of all reads that answered: as read_cost */
+        uint64_t sstables, filter_skips, range_skips, false_positives, index_entries, index_blocks;
+        uint64_t chunks, unpacked_bytes, tombstones;
+    } read;
     struct journal_counts commitlog;
 };
 void store_counts(const struct store *, struct store_counts *out);

@@ -89,6 +89,9 @@ void wire_out_framed(struct wire_out *);
 /* Begins an envelope: its body is appended to the returned buffer (out->raw).  Versions 1 and 2,
  * which are answered nothing but an error, get their short header. */
 struct buf *wire_begin(struct wire_out *, uint8_t flags, int16_t stream, enum opcode);
+/* Puts one warning before what its body is so far; once, and not in the versions without (1 to 3).
+ */
+void wire_warn(struct wire_out *, struct bytes text);
 /* Ends it: the length is set; v4 bodies are compressed when that is agreed and shrinks them. */
 void wire_end(struct wire_out *);
 /* Forgets the envelope being written (an error takes its place). */

@@ -76,6 +76,21 @@ void wire_end(struct wire_out *out)
     out->is_begun = false;
 }
 
+void wire_warn(struct wire_out *out, struct bytes text)
+{
+    size_t body_at = out->begun_at + WIRE_HEADER_BYTES - has_short_header(out);
+    ensure(out->is_begun && text.size <= UINT16_MAX);
+    ensure(!(out->raw.data[out->begun_at + 1] & WIRE_WARNING));
+    size_t body_bytes = out->raw.size - body_at, list_bytes = 4 + text.size;
+    buf_take(&out->raw, list_bytes);
+    uint8_t *at = out->raw.data + body_at;
+    memmove(at + list_bytes, at, body_bytes);
+    put_be16(at, 1);
+    put_be16(at + 2, (uint16_t)text.size);
+    memcpy(at + 4, text.data, text.size);
+    out->raw.data[out->begun_at + 1] |= WIRE_WARNING;
+}
+
 void wire_abandon(struct wire_out *out)
 {
     ensure(out->is_begun);

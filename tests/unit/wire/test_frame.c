@@ -22,6 +22,43 @@ static void put_filled(struct wire_out *out, int16_t stream, size_t n, uint8_t f
     wire_end(out);
 }
 
+/* ---- warnings ---- */
+
+/* _i: v4, v4 with LZ4, v5. */
+START_TEST(a_warning_comes_before_a_body_that_was_there)
+{
+    struct wire_out out;
+    struct wire_in in;
+    struct wire_envelope e;
+    struct cursor body;
+    struct bytes warnings;
+    uint8_t filling[300];
+    memset(filling, 7, sizeof filling);
+    wire_out_init(&out, true, _i == 2 ? WIRE_V5 : WIRE_V4);
+    out.is_lz4 = _i == 1;
+    answer_void(wire_begin(&out, 0, 1, OPCODE_RESULT));
+    wire_end(&out);
+    struct buf *b = wire_begin(&out, 0, 2, OPCODE_RESULT);
+    buf_put(b, filling, sizeof filling);
+    wire_warn(&out, bytes_text("hi"));
+    buf_put_u8(b, 9);
+    wire_end(&out);
+    wire_in_init(&in, false, BYTES_MAX);
+    in.is_lz4 = _i == 1;
+    feed(&in, wire_out_bytes(&out));
+    ck_assert_int_eq(wire_in_next(&in, &e, NULL), WIRE_ENVELOPE);
+    ck_assert_int_eq(e.flags & WIRE_WARNING, 0);
+    ck_assert_int_eq(wire_in_next(&in, &e, NULL), WIRE_ENVELOPE);
+    ck_assert_int_eq(wire_prefix(&e, &body, &warnings, NULL), OK);
+    expect_hex(warnings, "0001 0002 6869");
+    ck_assert(bytes_equal(cursor_bytes(&body, sizeof filling), bytes_of(filling, sizeof filling)));
+    ck_assert_uint_eq(cursor_u8(&body), 9);
+    ck_assert_uint_eq(cursor_left(&body), 0);
+    wire_in_deinit(&in);
+    wire_out_deinit(&out);
+}
+END_TEST
+
 /* ---- the worked examples ---- */
 
 START_TEST(an_options_envelope_in_v5)
@@ -389,6 +426,7 @@ int main(void)
     tcase_add_test(t, a_query_in_v5);
     tcase_add_test(t, the_example_frames_are_read);
     tcase_add_test(t, sixty_four_zeros_as_lz4);
+    tcase_add_loop_test(t, a_warning_comes_before_a_body_that_was_there, 0, 3);
     tcase_add_test(t, a_large_envelope_is_cut_at_131071);
     tcase_add_loop_test(t, a_stream_cut_anywhere_gives_the_same_envelopes, 0, MODES);
     tcase_add_loop_test(t, memory_goes_back_after_a_large_envelope, 0, MODES);

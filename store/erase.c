@@ -60,6 +60,8 @@ static struct op_next erasing_begin(struct op *op)
 {
     struct erasing *x = erasing_of(op);
     struct io *io = x->store->io;
+    if (!x->is_drop && !store_data(x->store, &x->table))
+        return op_end(op, ERR_NOT_FOUND); /* dropped meanwhile */
     if (!erasing_may_begin(x))
         return op_wait(BEGIN);
     if (x->is_drop)
@@ -305,8 +307,8 @@ void store_erase(struct store *s, struct io_req *req, struct op *op, const struc
 {
     struct erasing *x = erasing_new(s, table);
     const struct table_data *d = store_data(s, table);
-    ensure(d && d->holds > 0);
-    x->folder = arena_text(&x->arena, bytes_text(d->folder));
+    ensure(!d || d->holds > 0);
+    x->folder = d ? arena_text(&x->arena, bytes_text(d->folder)) : NULL;
     for (size_t i = 0; i < count; i++)
         for (size_t k = 0; k < held[i]->floor.count; k++)
             floor_raise(&x->floor, &x->arena, held[i]->floor.places[k]);

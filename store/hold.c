@@ -176,6 +176,7 @@ void store_drop(struct store *s, struct io_req *req, struct op *op, const struct
     x->data = map_remove(&s->tables, bytes_of(table->b, sizeof table->b));
     if (x->data) {
         x->failures = x->data->failures;
+        x->data->holds = 0; /* a TRUNCATE under way has lost its table */
         list_add(&s->dropped, &x->data->link);
         x->data->wanted = data_freeze(x->data);
         x->data->is_unwanted = !keeps_rows;

@@ -298,6 +298,27 @@ START_TEST(a_table_that_is_dropped_meanwhile_leaves_no_file)
 }
 END_TEST
 
+START_TEST(a_table_may_be_dropped_while_it_is_truncated)
+{
+    struct io_req req = { 0 }, drop = { 0 };
+    struct store_held *held = NULL;
+    ck_assert_int_eq(put(first, 1, 10), OK);
+    ck_assert_int_eq(stage_flush(&s, first), OK);
+    ck_assert_int_eq(put(first, 2, 10), OK);
+    store_hold(s.store, &req, &s.op, &first->id, &held);
+    ck_assert_int_eq(stage_wait(&s, &req), OK);
+    store_drop(s.store, &drop, &s.op, &first->id, _i == 1);
+    ck_assert_int_eq(stage_wait(&s, &drop), OK);
+    store_erase(s.store, &req, &s.op, &first->id, &held, 1);
+    ck_assert_int_eq(stage_wait(&s, &req), ERR_NOT_FOUND);
+    store_release(s.store, &held, false);
+    ck_assert_uint_eq(names().data, _i == 1 ? 2 : 1); /* with what was to be kept */
+    store_remove(s.store, &req, &s.op, first);
+    ck_assert_int_eq(stage_wait(&s, &req), OK);
+    ck_assert_uint_eq(names().files, 0);
+}
+END_TEST
+
 /* The nth call of a flush fails; whether there were as many. */
 static bool fail_nth_call(uint64_t n)
 {
@@ -350,6 +371,7 @@ int main(void)
     tcase_add_test(t, memory_is_flushed_before_the_budget_is_full);
     tcase_add_test(t, a_table_with_a_period_is_flushed_when_it_is_over);
     tcase_add_loop_test(t, a_table_that_is_dropped_meanwhile_leaves_no_file, 0, 20);
+    tcase_add_loop_test(t, a_table_may_be_dropped_while_it_is_truncated, 0, 2);
     tcase_add_test(t, whichever_call_of_a_flush_fails_the_rows_are_there_and_it_is_tried_again);
     suite_add_tcase(suite, t);
     SRunner *r = srunner_create(suite);

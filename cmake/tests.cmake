@@ -73,6 +73,24 @@ target_link_libraries(bench_journal PRIVATE io world_uv fail_server rules)
 add_executable(bench_sstable tests/bench/bench_sstable.c) # the format alone; run by hand
 target_link_libraries(bench_sstable PRIVATE sstable fail_server rules)
 
+# The two sides of `rondo bench engine`, which looks for them beside itself: one shard's store by
+# itself, with the daemon's allocator, and its peer, which nothing that is installed is linked with.
+add_executable(rondo-engine tests/bench/engine_store.c)
+target_compile_definitions(rondo-engine PRIVATE _GNU_SOURCE)
+target_link_libraries(rondo-engine PRIVATE store world_uv fail_server rules)
+if(mimalloc_FOUND AND NOT SANITIZE)
+  target_link_libraries(rondo-engine PRIVATE mimalloc)
+  target_link_options(rondo-engine PRIVATE LINKER:--no-as-needed)
+endif()
+add_custom_target(bench_engine DEPENDS rondo-engine)
+find_library(ROCKSDB rocksdb)
+if(ROCKSDB)
+  add_executable(rondo-rocksdb tests/bench/engine_rocksdb.c)
+  target_compile_definitions(rondo-rocksdb PRIVATE _GNU_SOURCE)
+  target_link_libraries(rondo-rocksdb PRIVATE ${ROCKSDB} base fail_server rules)
+  add_dependencies(bench_engine rondo-rocksdb)
+endif()
+
 # What tests/oracle/run gives Cassandra to read.
 add_executable(oracle_writer tests/oracle/writer.c)
 target_compile_definitions(oracle_writer PRIVATE _GNU_SOURCE)

@@ -10,6 +10,7 @@
 #include "command/bench.h"
 
 #include "base/json.h"
+#include "command/bench_engine.h"
 #include "command/command.h"
 #include "command/floor.h"
 #include "command/lane_greet.h"
@@ -339,14 +340,16 @@ static bool bench_prepare(struct bench *b)
 
 int bench_run(const struct options *o)
 {
-    static const char *const not_yet[] = { "ycsb", "stand", "engine", "compaction" };
+    static const char *const not_yet[] = { "ycsb", "stand", "compaction" };
     static struct bench_case cases[CASES_MAX];
     struct bench b = { .options = o };
     for (size_t i = 0; i < array_count(not_yet); i++)
         if (strcmp(o->words[0], not_yet[i]) == 0)
             return tell("bench %s is not there yet", not_yet[i]);
+    if (strcmp(o->words[0], "engine") == 0 && o->words_count == 1)
+        return bench_engine_run(o);
     if (strcmp(o->words[0], "keyvalue") != 0 || o->words_count > 1) {
-        (void)tell("bench can keyvalue; see: rondo help bench");
+        (void)tell("bench can keyvalue and engine; see: rondo help bench");
         return EXIT_USAGE;
     }
     size_t count = cases_choose(o, &b, cases);

@@ -10,6 +10,8 @@
  *     status.c    what the nodes say            bench.c     how fast is it?
  *     info.c      one node's plan                 lanes.c     requests over sockets, measured
  *                                                 floor.c     the same against a bare echo
+ *                                                 bench_engine.c  a store by itself, by orders to
+ *                                                   engine_side.c   programs beside this one
  *
  *     sstable.c   files of tables: dump
  *       sstable_file.c reading one  sstable_stats.c  sstable_verify.c  sstable_rewrite.c

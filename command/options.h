@@ -34,7 +34,8 @@ enum { OPTIONS_WORDS_MAX = 8, OPTIONS_HOSTS_TEXT = 512 };
     X("table", table, TEXT, 0, "", "", "TABLE", "the table that files are for")                   \
     X("all", all, YES, 0, "", "", "", "every snapshot")                                           \
     X("nodes", nodes, COUNT, 'n', "3", "1..64", "N", "how many nodes, at the first start")        \
-    X("dir", dir, TEXT, 'd', "", "", "DIR", "the cluster's folder; required")                     \
+    X("dir", dir, TEXT, 'd', "", "", "DIR",                                                       \
+      "cluster: its folder, required; bench: where to make one (.)")                              \
     X("address", address, TEXT, 0, "127.0.0.1", "", "IPv4",                                       \
       "node 1 listens here, node 2 on the next address, and so on")                               \
     X("shards", shards, COUNT, 0, "1", "1..64", "N", "threads of each node")                      \

@@ -311,3 +311,15 @@ def test_the_standard_cases_are_three(host):
     assert [(r["connections"], r["depth"]) for r in runs] == [(1, 1), (50, 1), (1, 16)]
     out, _ = rondo("bench", "keyvalue", "--host", host, "--rows", 100, "--seconds", 1, "--no-load", "--rate", 200)
     assert "reads/s" in out
+
+
+def test_the_engine_is_measured_without_a_node_and_warm_reads_ask_the_heap_for_nothing(tmp_path):
+    out, _ = rondo("bench", "engine", "--rows", 3000, "--seconds", 1, "--dir", tmp_path, "--json")
+    cases = json.loads(out)["cases"]
+    assert list(cases) == ["load", "flush", "warm", "range", "pages", "cold", "overwrite", "flush again"]
+    assert all(c["rondo"]["count"] > 0 and c["rondo"]["a_second"] > 0 for c in cases.values())
+    assert cases["load"]["rondo"]["count"] == 3000
+    assert cases["warm"]["rondo"]["heap_calls"] < 0.001
+    assert cases["flush"]["rondo"]["disk_bytes"] > 3000 * 50
+    assert not list(tmp_path.iterdir())
+    assert "no folder" in line("bench", "engine", "--rows", 10, "--dir", tmp_path / "none")

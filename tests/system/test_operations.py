@@ -344,6 +344,22 @@ def test_tables_of_cassandra_are_taken_in_and_read(node, version):
         session.execute("DROP KEYSPACE golden")
 
 
+def test_files_with_names_made_of_time_are_taken_too(node, tmp_path):
+    for at in (GOLDEN / "nb" / "simple").glob("nb-1-big-*"):
+        shutil.copy(at, tmp_path / at.name.replace("nb-1-big", "nb-3g1m_0nuf_3vj5m2k1125165rxa7-big"))
+    make_once(node)
+    query(node, "CREATE TABLE k.named (pk text PRIMARY KEY, val text)")
+    rondo(node, "sstable", "import", "-k", "k", "--table", "named", tmp_path)
+    assert len(rows(node, "k.named")) == 5
+
+
+def test_a_manifest_that_names_more_is_believed(node, tmp_path):
+    shutil.copytree(GOLDEN / "nb" / "simple", tmp_path / "in")
+    (tmp_path / "in" / "manifest.json").write_text('{"files": ["nb-1-big-Data.db", "nb-2-big-Data.db"]}')
+    make_once(node)
+    assert "names nb-2-big-Data.db" in rondo(node, "sstable", "import", tmp_path / "in", code=1)
+
+
 # ---- a ring ----
 
 def test_rows_of_other_nodes_are_counted_and_told():

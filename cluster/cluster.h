@@ -54,7 +54,7 @@ struct cluster_options { /* what it points to lives until the cluster is closed 
     unsigned tokens_count;
     const char *data_center, *rack;
     uint64_t ping_timeout_ns; /* 2 s */
-    uint64_t peer_bytes_max;  /* of requests in flight to one peer and its answers */
+    uint64_t peers_bytes_max; /* of requests in flight to other nodes, an even share each; 0: any */
     unsigned credits;         /* requests in flight on one lane; 0: 1024 */
     struct cluster *first;    /* shards other than 0: the cluster of shard 0 */
     /* What the node fills in; called on the shard, never from inside a cluster_* call that the node
@@ -154,5 +154,6 @@ void cluster_catch_up(struct cluster *, struct io_req *, struct op *, uint64_t e
 
 struct cluster_counts {
     uint64_t sent, received, answered, timeouts, bad_frames, dropped, reconnects, pings;
+    uint64_t bytes; /* of requests in flight to other nodes */
 };
 void cluster_counts(const struct cluster *, struct cluster_counts *out);

@@ -105,6 +105,7 @@ static void slot_free(struct lane_out *l, uint32_t i)
     struct slot *s = &l->slots[i];
     ensure(s->call && l->in_flight > 0 && l->bytes >= s->bytes);
     l->bytes -= s->bytes;
+    l->c->counts.bytes -= s->bytes;
     l->in_flight--;
     *s = (struct slot){ .generation = s->generation + 1, .next_free = l->free_slot };
     l->free_slot = i;
@@ -165,11 +166,14 @@ static void lane_park(struct lane_out *l, struct cluster_call *call,
 
 bool lane_call(struct lane_out *l, struct cluster_call *call, const struct cluster_message *m)
 {
-    uint64_t most = l->c->options.peer_bytes_max;
+    uint64_t peers = l->c->ring.nodes_count > 1 ? l->c->ring.nodes_count - 1 : 1;
+    uint64_t most = l->c->options.peers_bytes_max / peers;
     ensure(m->body.size <= CLUSTER_BODY_BYTES_MAX);
-    if (l->op.stop || (most && l->bytes > 0 && l->bytes + m->body.size > most))
+    bool is_bounded = l->c->options.peers_bytes_max && l->bytes > 0;
+    if (l->op.stop || (is_bounded && l->bytes + m->body.size > most))
         return false;
     l->bytes += m->body.size;
+    l->c->counts.bytes += m->body.size;
     if (!list_empty(&l->parked) || !lane_can_send(l)) {
         lane_park(l, call, m);
         return true;
@@ -195,6 +199,7 @@ static void parked_drop(struct lane_out *l, struct parked *p)
     ensure(l->bytes >= p->size);
     list_remove(&p->link);
     l->bytes -= p->size;
+    l->c->counts.bytes -= p->size;
     mem_free(p);
 }
 

@@ -88,16 +88,23 @@ static const char *first_refusal(const struct shard *s, const struct errands *er
 
 /* ---- pages ---- */
 
+static uint64_t used_by_files(const struct counts *c)
+{
+    return c->values[COUNT_filter_bytes] + c->values[COUNT_sample_bytes] +
+           c->values[COUNT_file_bytes];
+}
+
 static void info_used(const struct counts *c, struct json *j)
 {
     json_open(j, "memory_used", '{');
     json_unsigned(j, "memtables", c->values[COUNT_memtable_bytes]);
     json_unsigned(j, "chunk_cache", c->values[COUNT_chunk_cache_bytes]);
-    json_unsigned(j, "samples",
-                  c->values[COUNT_filter_bytes] + c->values[COUNT_sample_bytes] +
-                      c->values[COUNT_file_bytes]);
+    json_unsigned(j, "samples", used_by_files(c));
     json_unsigned(j, "filters", c->values[COUNT_filter_bytes]);
     json_unsigned(j, "requests", c->values[COUNT_request_bytes]);
+    json_unsigned(j, "connections", c->values[COUNT_connection_bytes]);
+    json_unsigned(j, "prepared", c->values[COUNT_prepared_bytes]);
+    json_unsigned(j, "peers", c->values[COUNT_peer_bytes]);
     json_close(j);
 }
 
@@ -149,6 +156,10 @@ static void page_info(struct shard *s, const struct errands *errands, struct buf
     json_number(&j, "uptime_seconds", (io_wall(s->io) - s->started_wall_us) / 1000000);
     info_memory(s, &j);
     info_used(&counts, &j);
+    if (used_by_files(&counts) > s->plan.samples_bytes * (uint64_t)io_shards(s->io))
+        json_text(&j, "memory_warning",
+                  "filters and index samples of open files take more than "
+                  "their part of memory_limit");
     json_close(&j);
 }
 

@@ -3,7 +3,7 @@
 #include "node/counts.h"
 
 #include "base/mem.h"
-#include "node/shard.h"
+#include "node/session.h"
 
 struct sources {
     struct shard_counts shard;
@@ -12,7 +12,8 @@ struct sources {
     struct cluster_counts cluster;
     const struct io_counts *io;
     struct store_memory memory;
-    uint64_t prepared_count, prepared_evicted, allocations, request_bytes;
+    uint64_t prepared_count, prepared_bytes, prepared_evicted, allocations, request_bytes;
+    uint64_t connection_bytes;
 };
 
 static const struct {
@@ -23,14 +24,27 @@ static const struct {
 #undef X
 };
 
+static uint64_t sessions_bytes(struct shard *s)
+{
+    uint64_t bytes = 0;
+    list_each(l, &s->sessions)
+    {
+        const struct session *one = owner_of(l, struct session, link);
+        bytes += one->out[0].raw.size + one->out[1].raw.size;
+    }
+    return bytes;
+}
+
 void counts_take(struct shard *s, struct counts *out)
 {
     struct sources sources = { .shard = s->counts,
                                .io = io_counts(s->io),
                                .prepared_count = s->prepared.by_id.count,
+                               .prepared_bytes = s->prepared.bytes,
                                .prepared_evicted = s->prepared.evicted,
                                .allocations = mem_calls(),
-                               .request_bytes = s->request_bytes + s->large_bytes };
+                               .request_bytes = s->request_bytes + s->large_bytes,
+                               .connection_bytes = sessions_bytes(s) };
     const struct sources *c = &sources;
     if (s->coordinator)
         coordinator_counts(s->coordinator, &sources.coordinator);

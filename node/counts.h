@@ -61,6 +61,9 @@ struct shard;
     X(chunk_cache_bytes, gauge, c->memory.chunk_cache, "chunks of files in memory")             \
     X(filter_bytes, gauge, c->memory.filters, "bloom filters in memory")                        \
     X(sample_bytes, gauge, c->memory.samples, "index samples in memory")                        \
+    X(prepared_bytes, gauge, c->prepared_bytes, "plans kept, and their texts")                  \
+    X(connection_bytes, gauge, c->connection_bytes, "answers that clients have not taken yet")  \
+    X(peer_bytes, gauge, c->cluster.bytes, "requests in flight to other nodes")                 \
     X(file_bytes, gauge, c->memory.other_of_files, "what else open files take in memory")       \
     X(request_bytes, gauge, c->request_bytes, "held by requests of clients under way")          \
     X(commitlog_appends, counter, c->store.commitlog.appends, "records appended")               \

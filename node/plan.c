@@ -1,8 +1,9 @@
 /* plan.c - memory_limit divided into what each part may take.
  *
  *     memtables      memtable_heap_space, or an eighth
- *     chunk cache    file_cache_size, or an eighth
- *     samples        a sixteenth: filters and index samples
+ *     chunk cache    file_cache_size, or an eighth; a shard has 1 MiB, if there is so much
+ *     samples        a sixteenth: filters, index samples and what else open files keep in memory;
+ *                    files open past it too, but the log and `rondo info` warn
  *     requests       native_transport_max_request_data_in_flight, or an eighth
  *     connections    a sixteenth: buffers of clients
  *     prepared       a sixty-fourth: plans
@@ -14,6 +15,8 @@
 #include "node/plan.h"
 
 #include "base/buf.h"
+
+enum { CACHE_BYTES_MIN = 1 << 20 };
 
 static uint64_t plan_sum(const struct memory_plan *p)
 {
@@ -49,11 +52,20 @@ enum err memory_plan_make(const struct config *c, uint64_t memory_bytes, struct 
     return OK;
 }
 
+/* A small cache takes from what is not planned: reads get along without any, but slowly. */
+static void share_cache(struct memory_plan *p)
+{
+    uint64_t missing = CACHE_BYTES_MIN - u64_min(p->chunk_cache_bytes, CACHE_BYTES_MIN);
+    uint64_t more = u64_min(missing, p->unplanned_bytes);
+    p->chunk_cache_bytes += more;
+    p->unplanned_bytes -= more;
+}
+
 struct memory_plan memory_plan_share(const struct memory_plan *p, int shards)
 {
     uint64_t n = (uint64_t)shards;
     ensure(shards > 0);
-    return (struct memory_plan){ .limit_bytes = p->limit_bytes / n,
+    struct memory_plan share = { .limit_bytes = p->limit_bytes / n,
                                  .memtables_bytes = p->memtables_bytes / n,
                                  .chunk_cache_bytes = p->chunk_cache_bytes / n,
                                  .samples_bytes = p->samples_bytes / n,
@@ -63,6 +75,8 @@ struct memory_plan memory_plan_share(const struct memory_plan *p, int shards)
                                  .peers_bytes = p->peers_bytes / n,
                                  .compaction_bytes = p->compaction_bytes / n,
                                  .unplanned_bytes = p->unplanned_bytes / n };
+    share_cache(&share);
+    return share;
 }
 
 void memory_plan_print(const struct memory_plan *p, struct buf *out)

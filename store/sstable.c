@@ -22,12 +22,14 @@
 
 #include "base/hash.h"
 #include "base/mem.h"
+#include "io/log.h"
 #include "store/index_scan.h"
 #include "store/sstable_parts.h"
 #include "store/walks.h"
 
 enum { STAT, FILE_OPEN, FILE_READ, FILE_SHUT, MAKE, DATA, INDEX, SCAN, READY };
 enum { CLOSE, CLOSED };
+static const uint64_t warning_pause_ns = 60000000000;
 
 struct opening {
     struct op op;
@@ -103,7 +105,7 @@ void sstables_init(struct sstables *all, struct io *io, uint64_t cache_bytes)
 
 void sstables_deinit(struct sstables *all)
 {
-    ensure(all->count == 0);
+    ensure(all->count == 0 && all->memory_bytes == 0);
     walks_free(all);
     codec_deinit(&all->codec);
     cache_free(&all->cache);
@@ -255,6 +257,21 @@ static struct op_next opening_scan(struct op *op)
     return op_goto(READY);
 }
 
+/* Files are opened whatever they take: rows must be readable. */
+static void count_memory(struct sstable *s)
+{
+    struct sstables *all = s->all;
+    s->memory_bytes = s->arena.used_bytes + (s->filter_memory ? s->bytes[COMPONENT_FILTER] : 0);
+    all->memory_bytes += s->memory_bytes;
+    if (all->memory_max && all->memory_bytes > all->memory_max)
+        log_note_rarely(s->io, warning_pause_ns, LOG_WARN, "files_memory",
+                        "filters and index samples take %llu KiB, their part of memory_limit is "
+                        "%llu KiB: raise it, or min_index_interval or bloom_filter_fp_chance of "
+                        "large tables",
+                        (unsigned long long)(all->memory_bytes >> 10),
+                        (unsigned long long)(all->memory_max >> 10));
+}
+
 static struct op_next opening_ready(struct op *op)
 {
     struct opening *o = opening_of(op);
@@ -262,10 +279,12 @@ static struct op_next opening_ready(struct op *op)
         report_set(&o->sstable->damage, o->err, "%s", o->said.text);
     if (o->failed)
         *o->failed = o->said;
-    if (o->err == OK || o->err == ERR_CORRUPT)
+    if (o->err == OK || o->err == ERR_CORRUPT) {
+        count_memory(o->sstable);
         *o->out = o->sstable;
-    else
+    } else {
         sstable_unref(&o->sstable);
+    }
     io_req_end(o->done, o->err);
     return op_end(op, o->err);
 }
@@ -320,6 +339,7 @@ static void closing_release(struct op *op)
     struct closing *c = closing_of(op);
     struct sstable *s = c->sstable;
     struct sstables *all = s->all;
+    all->memory_bytes -= s->memory_bytes;
     table_unref(&s->table);
     mem_free(s->filter_memory);
     arena_deinit(&s->arena);

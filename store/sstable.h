@@ -32,8 +32,9 @@ struct sstables {
     struct codec codec;
     struct list idle_walks; /* walks.h */
     unsigned idle_walks_count;
-    unsigned count;    /* open, or being opened or closed */
-    struct op *waiter; /* woken when one has been closed; NULL: nobody waits */
+    uint64_t memory_bytes, memory_max; /* of all that are open; past it the log warns; 0: never */
+    unsigned count;                    /* open, or being opened or closed */
+    struct op *waiter;                 /* woken when one has been closed; NULL: nobody waits */
 };
 void sstables_init(struct sstables *, struct io *, uint64_t cache_bytes);
 void sstables_deinit(struct sstables *); /* count is 0 */
@@ -62,7 +63,7 @@ struct sstable {
     struct bytes first_key, last_key;
     int64_t first_token, last_token;
     struct bytes low, high; /* comparable bounds of its rows; empty: open */
-    uint64_t memory_bytes;  /* filter, sample, offsets: for the plan's line of them */
+    uint64_t memory_bytes;  /* filter, sample, offsets, statistics; 0 until it is open */
     uint64_t sample_bytes;
     struct sstable_counts counts;
     struct report damage; /* OK: none found */

@@ -221,7 +221,6 @@ static enum err make_filter(struct make *m)
         return told(m, e, &said);
     s->filter_memory = file->data;
     s->filter.bits = file->data + FILTER_HEAD_BYTES;
-    s->memory_bytes += file->size;
     *file = (struct buf){ 0 };
     return OK;
 }
@@ -278,6 +277,5 @@ enum err sstable_parts_make(struct sstable_parts *parts, struct sstable *s,
     enum err e = OK;
     for (size_t i = 0; i < array_count(steps) && e == OK; i++)
         e = steps[i](&m);
-    s->memory_bytes += s->sample_bytes + s->arena.used_bytes;
     return e;
 }

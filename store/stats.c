@@ -58,7 +58,7 @@ static void merge_file(struct table_stats *out, const struct sstable *s, struct 
     struct cardinality one;
     out->filter_memory_bytes += s->filter_memory ? s->bytes[COMPONENT_FILTER] : 0;
     out->sample_memory_bytes += s->sample_bytes;
-    out->other_memory_bytes += s->arena.used_bytes;
+    out->other_memory_bytes += s->arena.used_bytes - s->sample_bytes;
     out->filter_skips += s->counts.filter_skips;
     out->false_positives += s->counts.false_positives;
     out->file_reads += s->counts.reads;
@@ -120,7 +120,7 @@ void store_memory(const struct store *s, struct store_memory *out)
             const struct sstable *file = d->view->sstables[i];
             out->filters += file->filter_memory ? file->bytes[COMPONENT_FILTER] : 0;
             out->samples += file->sample_bytes;
-            out->other_of_files += file->arena.used_bytes;
+            out->other_of_files += file->arena.used_bytes - file->sample_bytes;
         }
     }
 }

@@ -52,6 +52,7 @@ void store_open(struct io *io, struct io_req *req, struct op *op,
     s->options.commitlog_folder = arena_text(&s->arena, bytes_text(options->commitlog_folder));
     s->options.data_folder = arena_text(&s->arena, bytes_text(options->data_folder));
     sstables_init(&s->sstables, io, options->cache_bytes);
+    s->sstables.memory_max = options->files_bytes;
     list_init(&s->dropped);
     list_init(&s->waiters);
     list_init(&s->idle);

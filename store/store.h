@@ -34,11 +34,12 @@ struct store_options {
     bool commitlog_is_compressed;
     uint64_t memtable_bytes;      /* this shard's share */
     uint64_t cache_bytes;         /* of the chunk cache */
+    uint64_t files_bytes;         /* filters, samples: past it the log warns; 0: never */
     uint64_t reserve_bytes;       /* of the disk of data_folder, kept back for flushes; 0: none */
     enum sstable_version version; /* that is written */
     uint32_t column_index_bytes;
-    uint32_t tombstone_warn; /* past so many tombstones a read ends early; 0: never */
-    struct uuid host;        /* this node: named in the files it writes */
+    uint32_t tombstone_warn;       /* past so many tombstones a read ends early; 0: never */
+    struct uuid host;              /* this node: named in the files it writes */
     const struct catalog *catalog; /* lives as long as the store; at its latest epoch at open */
     /* Does this shard own the token?  Replay and files of several shards ask. */
     bool (*owns)(void *context, int64_t token);
@@ -134,7 +135,7 @@ struct store_counts {
     uint64_t flushes, flush_failures, flushed_bytes;
     uint64_t sstables, sstables_damaged, sstable_bytes;
     uint64_t replay_done_bytes, replay_bytes; /* of the commit log, while it opens */
-    struct read_total { /* of all reads that answered: as read_cost */
+    struct read_total {                       /* of all reads that answered: as read_cost */
         uint64_t sstables, filter_skips, range_skips, false_positives, index_entries, index_blocks;
         uint64_t chunks, unpacked_bytes, tombstones;
     } read;

@@ -94,6 +94,15 @@ def test_a_partition_larger_than_memory_is_written_flushed_and_paged_both_ways(r
     assert node.rss_mib() < limit, node.rss_mib()
 
 
+def test_every_part_of_memory_is_told_as_planned_and_as_used(ring, session):
+    info = json.loads(ring.node(1).get("/api/v1/info"))
+    planned, used = info["memory"], info["memory_used"]
+    assert planned["limit"] == LIMIT_MIB << 20 and sum(planned.values()) == 2 * planned["limit"]
+    parts = set(planned) - {"limit", "compaction", "not_planned"}  # nothing is compacted yet
+    assert parts <= set(used) and all(used[p] <= planned[p] for p in parts)
+    assert used["prepared"] > 0 and used["samples"] > 0 and "memory_warning" not in info
+
+
 @pytest.mark.parametrize("flushed", [False, True], ids=["memtable", "files"])
 def test_tombstones_end_pages_early_warn_and_fail_nothing(ring, session, flushed):
     node, dead = ring.node(1), 20_000

@@ -140,7 +140,7 @@ START_TEST(requests_over_the_budget_are_refused)
     for (int i = 0; i < RIG_NODES; i++)
         rig_kill(&rig, i);
     for (int i = 0; i < RIG_NODES; i++) {
-        rig.nodes[i].options.peer_bytes_max = 100000;
+        rig.nodes[i].options.peers_bytes_max = 100000 * (RIG_NODES - 1);
         rig_start(&rig, i, 1);
     }
     ck_assert(rig_until(&rig, rig_all_up, 30));

@@ -66,6 +66,23 @@ START_TEST(shards_have_even_shares_and_together_not_more)
 }
 END_TEST
 
+START_TEST(a_shard_has_a_cache_of_a_mebibyte_and_the_sum_stays_true)
+{
+    struct config c;
+    struct memory_plan p;
+    struct report report = { 0 };
+    config_defaults(&c);
+    c.memory_limit_bytes = 64 * mib;
+    ck_assert_int_eq(memory_plan_make(&c, 8192 * mib, &p, &report), OK);
+    for (int shards = 1; shards <= 64; shards++) {
+        struct memory_plan share = memory_plan_share(&p, shards);
+        ck_assert_uint_le(sum(&share) * (uint64_t)shards, p.limit_bytes);
+        ck_assert(share.chunk_cache_bytes >= mib || share.unplanned_bytes == 0);
+        ck_assert_uint_ge(share.chunk_cache_bytes, p.chunk_cache_bytes / (uint64_t)shards);
+    }
+}
+END_TEST
+
 START_TEST(every_line_is_printed)
 {
     struct config c;
@@ -89,6 +106,7 @@ int main(void)
     TCase *all = tcase_create("all");
     tcase_add_loop_test(all, the_parts_are_the_whole, 0, (int)array_count(cases));
     tcase_add_test(all, shards_have_even_shares_and_together_not_more);
+    tcase_add_test(all, a_shard_has_a_cache_of_a_mebibyte_and_the_sum_stays_true);
     tcase_add_test(all, every_line_is_printed);
     suite_add_tcase(suite, all);
     SRunner *runner = srunner_create(suite);

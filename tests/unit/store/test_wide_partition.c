@@ -277,6 +277,7 @@ START_TEST(a_partition_costs_three_bytes_beside_the_filter)
     open_with(&s, CACHE_MIN);
     ck_assert_int_eq(stage_close(&s), OK);
     s.options.memtable_bytes = 64 << 20;
+    s.options.files_bytes = 1; /* past it a file is opened all the same */
     ck_assert_int_eq(stage_open(&s), OK);
     write_partitions(&s);
     ck_assert_int_eq(stage_flush(&s, NULL), OK);
@@ -288,6 +289,10 @@ START_TEST(a_partition_costs_three_bytes_beside_the_filter)
     ck_assert_uint_le(memory.samples + memory.other_of_files,
                       (uint64_t)PARTITIONS * BYTES_A_PARTITION);
     ck_assert_uint_le(memory.samples, PARTITIONS / 4); /* 16 bytes of 128 partitions */
+    struct stage_look look = { .column = V };
+    ck_assert(stage_find(&s, wide, "key77", &look));
+    ck_assert_uint_eq(get_be32(look.value.data), 77);
+    buf_deinit(&look.value);
     stage_deinit(&s);
 }
 END_TEST

@@ -101,7 +101,8 @@ enum err coordinator_read_now(struct coordinator *c, const struct coordinator_re
         enum err err = c->options.replica.read_now(c->options.replica.context, r->read, r->arena,
                                                    r->sink, out);
         c->counts.local_reads += err == OK;
-        return err;
+        /* a replica that fails, this one, is made good for by another */
+        return err == ERR_CORRUPT || err == ERR_IO ? ERR_WOULD_WAIT : err;
     }
     return ERR_WOULD_WAIT;
 }

@@ -193,7 +193,7 @@ static enum err file_find(struct reading *r, const uint64_t hash[2])
 {
     struct sstable *file = file_at(r);
     if (!r->is_finding) {
-        if (file->damage.err)
+        if (file->damage.err && !file->data) /* one that is open has a filter to be believed */
             return file->damage.err;
         if (!may_have(r, file, hash))
             return OK;

@@ -13,8 +13,8 @@
  * fails, the rows are there, in memory and in the commit log.  From the swap on the file is the
  * table's; if it cannot be opened (too many files), that is tried again, with pauses.
  *
- * Cells of columns that were dropped after they were written are left out here: a file has the
- * columns that the table has.
+ * Cells of columns that were dropped after they were written are left out by the writer: a file has
+ * the columns that the table has.
  *
  * A table that is dropped, and a store that closes, end a flush before its swap; one that has begun
  * its swap comes to an end, and who drops the table waits for that.
@@ -44,14 +44,13 @@ struct flush {
     struct table *table;              /* counted: the columns of the file */
     struct io_req req;
     struct arena arena; /* as long as the flush: options, names */
-    struct arena each;  /* of one row */
     struct output_options options;
     struct output *output;
     struct btree_place at;             /* the partition that comes next or is under way */
     const struct partition *partition; /* under way */
     struct row_walk rows;
     struct ranges_walk ranges;
-    bool has_ranges, is_begun, has_dropped;
+    bool has_ranges;
     unsigned fed;
     struct swap swap;
     struct sstable_open_options open;
@@ -168,66 +167,25 @@ static struct op_next flush_open(struct op *op)
 
 /* ---- rows ---- */
 
-/* The row without cells of columns that are gone. */
-static struct row row_kept(struct flush *f, const struct row *row)
-{
-    struct row kept = *row;
-    if (!f->has_dropped || row->cells_count == 0)
-        return kept;
-    arena_reset(&f->each);
-    kept.cells = arena_array(&f->each, struct cell, row->cells_count);
-    kept.cells_count = 0;
-    for (size_t i = 0; i < row->cells_count; i++)
-        if (table_column_by_number(f->table, row->cells[i].column))
-            kept.cells[kept.cells_count++] = row->cells[i];
-    return kept;
-}
-
-/* A partition is begun with the first thing that is in it. */
-static void flush_enter(struct flush *f)
-{
-    const struct partition *p = f->partition;
-    if (!f->is_begun)
-        sstable_writer_partition(output_writer(f->output), partition_key(p), partition_token(p),
-                                 p->deletion);
-    f->is_begun = true;
-}
-
 static void flush_partition(struct flush *f)
 {
     const struct partition *p = f->partition = btree_value(f->at);
     const struct ranges *ranges = partition_ranges(p);
-    const struct row *row = partition_static_row(p);
+    struct sstable_writer *w = output_writer(f->output);
     partition_look_ahead(f->at);
-    f->is_begun = false;
     f->has_ranges = ranges != NULL;
     f->rows = row_walk_from(p, (struct bytes){ 0 }, false);
     if (ranges)
         f->ranges = ranges_walk_from(ranges, (struct bytes){ 0 }, false);
-    if (!deletion_is_none(p->deletion))
-        flush_enter(f);
-    if (!row)
-        return;
-    struct row kept = row_kept(f, row);
-    if (!row_has_anything(&kept))
-        return;
-    flush_enter(f);
-    sstable_writer_static(output_writer(f->output), &kept);
-}
-
-static void flush_row(struct flush *f, const struct row *row)
-{
-    struct row kept = row_kept(f, row);
-    if (row_has_anything(&kept)) {
-        flush_enter(f);
-        sstable_writer_row(output_writer(f->output), &kept);
-    }
-    row_walk_next(&f->rows);
+    sstable_writer_partition(w, partition_key(p), partition_token(p), p->deletion);
+    if (partition_static_row(p))
+        sstable_writer_static(w, partition_static_row(p));
 }
 
 /* One row, marker, or begin or end of a partition. */
 static void flush_feed(struct flush *f)
 {
+    struct sstable_writer *w = output_writer(f->output);
     io_charge(f->store->io, ROW_PRICE_NS);
     if (!f->partition) {
         flush_partition(f);
@@ -236,14 +194,13 @@ static void flush_feed(struct flush *f)
     const struct row *row = row_walk_row(&f->rows);
     const struct marker *marker = f->has_ranges ? ranges_walk_marker(&f->ranges) : NULL;
     if (row && (!marker || bytes_compare(row->key, marker->key) < 0)) {
-        flush_row(f, row);
+        sstable_writer_row(w, row);
+        row_walk_next(&f->rows);
     } else if (marker) {
-        flush_enter(f);
-        sstable_writer_marker(output_writer(f->output), marker);
+        sstable_writer_marker(w, marker);
         ranges_walk_next(&f->ranges);
     } else {
-        if (f->is_begun)
-            sstable_writer_partition_end(output_writer(f->output));
+        sstable_writer_partition_end(w);
         f->partition = NULL;
         btree_forward(&f->at);
     }
@@ -441,7 +398,6 @@ static void flush_release(struct op *op)
     memtable_shared_unref(&f->memtable);
     table_unref(&f->table);
     arena_deinit(&f->arena);
-    arena_deinit(&f->each);
     mem_free(f);
     keeper_wake(s);
 }
@@ -455,7 +411,6 @@ void flush_start(struct store *s, struct table_data *d)
     memtable_shared_ref(f->memtable);
     f->table = d->table;
     table_ref(f->table);
-    f->has_dropped = f->table->dropped_count > 0;
     d->flush = f;
     s->keeper.flushes_count++;
     op_start_background(&f->op, io_ops(s->io), NULL, states, flush_release);

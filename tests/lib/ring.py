@@ -109,9 +109,10 @@ class Node:
                 stdout=console, stderr=console, env=ENVIRONMENT, start_new_session=True,
                 preexec_fn=hear_signals)
 
-    def rss_mib(self):
+    def rss_mib(self, which="VmRSS"):
+        """As it is now; the peak is VmHWM."""
         status = pathlib.Path(f"/proc/{self.process.pid}/status").read_text()
-        return int(status.split("VmRSS:")[1].split()[0]) / 1024
+        return int(status.split(f"{which}:")[1].split()[0]) / 1024
 
     def refusal(self):
         """Waits until it ends by itself; its one line, which must be all that it said."""

@@ -91,7 +91,7 @@ def test_a_partition_larger_than_memory_is_written_flushed_and_paged_both_ways(r
     assert metric(node, "chunk_cache_bytes") <= 1 << 20
     assert metric(node, "filter_bytes") + metric(node, "sample_bytes") < 64 * files
     limit = LIMIT_MIB + (SANITIZED_MIB if is_sanitized() else 0)
-    assert node.rss_mib() < limit, node.rss_mib()
+    assert node.rss_mib("VmHWM") < limit, node.rss_mib("VmHWM")
 
 
 def test_every_part_of_memory_is_told_as_planned_and_as_used(ring, session):

@@ -7,6 +7,7 @@ number that the digits mean.  Maps stay lists of pairs: order counts, and so do 
 
 # SPDX-License-Identifier: Apache-2.0
 import json
+import re
 import struct
 
 
@@ -24,13 +25,20 @@ def parse(line):
     )
 
 
+INNER_REAL = re.compile(r"-?\d+\.\d+(?:E-?\d+)?")
+
+
 def real(text, size):
-    """The float (size 4) or double (8) that the text means, its bytes in hex; the text if none."""
+    """The float (size 4) or double (8) that the text means, its bytes in hex; in the text of a
+    tuple, a list or a map that is a key, each of those in it."""
+
+    def packed(match):
+        return struct.pack(">f" if size == 4 else ">d", float(match)).hex()
+
     try:
-        number = float(text)
-        return struct.pack(">f" if size == 4 else ">d", number).hex()
+        return packed(text)
     except (ValueError, OverflowError):
-        return text
+        return INNER_REAL.sub(lambda match: packed(match.group()), text)
 
 
 def real_size(kind):

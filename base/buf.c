@@ -95,7 +95,7 @@ void buf_put_sized(struct buf *b, struct bytes v)
     buf_put_bytes(b, v);
 }
 
-uint64_t cursor_vint(struct cursor *c)
+uint64_t cursor_long_vint(struct cursor *c)
 {
     unsigned first = cursor_u8(c);
     if (first < 0x80)

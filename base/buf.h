@@ -131,7 +131,11 @@ static inline uint64_t cursor_be64(struct cursor *c)
     struct bytes b = cursor_bytes(c, 8);
     return b.data ? get_be64(b.data) : 0;
 }
-uint64_t cursor_vint(struct cursor *);
+uint64_t cursor_long_vint(struct cursor *);
+static inline uint64_t cursor_vint(struct cursor *c)
+{
+    return !c->bad && c->at < c->end && *c->at < 0x80 ? *c->at++ : cursor_long_vint(c);
+}
 int64_t cursor_signed_vint(struct cursor *);
 /* A vint length, then that many bytes. */
 struct bytes cursor_sized(struct cursor *);

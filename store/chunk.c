@@ -247,6 +247,7 @@ static enum err window_pin(struct window *w, struct fetch *f, uint64_t number)
     if (w->pin && w->pin->number >> 1 == number)
         return OK;
     window_unpin(w);
+    w->pin_at = number * component_chunk_bytes(w->sstable, w->component);
     return chunk_get(f, (struct chunk_wish){ w->sstable, w->component, number }, &w->pin);
 }
 
@@ -273,8 +274,21 @@ static enum err window_spill(struct window *w, struct fetch *f, uint64_t at, siz
     return OK;
 }
 
+/* Is all of it in the chunk that is pinned? */
+static bool window_has(const struct window *w, uint64_t at, size_t want)
+{
+    uint64_t skip = at - w->pin_at; /* before the chunk: huge */
+    return w->pin && skip < w->pin->size_bytes && want <= w->pin->size_bytes - skip;
+}
+
 enum err window_see(struct window *w, struct fetch *f, uint64_t at, size_t want)
 {
+    if (window_has(w, at, want)) {
+        size_t skip = (size_t)(at - w->pin_at);
+        w->at = at;
+        w->bytes = bytes_of(w->pin->data + skip, w->pin->size_bytes - skip);
+        return OK;
+    }
     uint64_t total = component_bytes(w->sstable, w->component);
     uint32_t chunk = component_chunk_bytes(w->sstable, w->component);
     w->at = at;

@@ -44,6 +44,7 @@ struct window {
     struct bytes bytes; /* from `at` on; as long as the window is not moved */
     uint64_t at;
     struct block *pin; /* the chunk that `bytes` is borrowed from, or NULL */
+    uint64_t pin_at;   /* where it begins */
     struct buf spill;  /* else */
     uint64_t spill_at;
 };

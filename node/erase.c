@@ -226,6 +226,20 @@ void erase_start(struct shard *s, struct io_req *req, struct op *op, const struc
     x->keeps = x->table && erase_keeps(s, x->table);
     io_req_begin(req, op);
     op_start(&x->op, io_ops(s->io), op, erase_states, erase_end);
+    if (s->erases_are_over)
+        op_stop(&x->op, ERR_STOPPED);
+}
+
+/* The first one is let come to its end: others may be holding the table for it. */
+bool erase_stop(struct shard *s)
+{
+    s->erases_are_over = true;
+    list_each(l, &s->erases)
+    {
+        if (l != s->erases.next)
+            op_stop(&owner_of(l, struct erase, link)->op, ERR_STOPPED);
+    }
+    return list_empty(&s->erases);
 }
 
 /* ---- DROP ---- */

@@ -48,6 +48,7 @@ struct shard {
     unsigned drops_count;   /* dropped tables whose rows and files are still going (erase.c) */
     struct list drops;      /* shard 0: struct drop_count */
     struct list erases;     /* shard 0: truncations, the first of them under way */
+    bool erases_are_over;   /* shard 0: the node stops */
     int clients_count;      /* shard 0: sockets handed out to any shard and not closed yet */
     uint64_t large_bytes;   /* reserved by frames above 1 MiB that are being read */
     uint64_t request_bytes; /* held by requests of clients under way */

@@ -13,6 +13,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "base/mem.h"
 #include "node/admin.h"
+#include "node/erase.h"
 #include "node/life.h"
 #include "node/session.h"
 #include "node/system.h"
@@ -515,8 +516,8 @@ static struct op_next lead_hush(struct op *op)
     admin_stop(l->shard);
     mark_stop(&l->mark);
     settle_stop(&l->settle);
-    if (!accept_idle(l->shard) || !admin_idle(l->shard) || !mark_is_idle(&l->mark) ||
-        op_running(&l->settle.op)) {
+    if (!erase_stop(l->shard) || !accept_idle(l->shard) || !admin_idle(l->shard) ||
+        !mark_is_idle(&l->mark) || op_running(&l->settle.op)) {
         if (!l->nap.busy)
             io_sleep(l->shard->io, &l->nap, op, hush_nap_ns);
         return op_wait(HUSH);

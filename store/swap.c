@@ -17,6 +17,7 @@
 #include "store/swap.h"
 
 #include "base/mem.h"
+#include "io/log.h"
 #include "store/seal.h"
 
 enum {
@@ -38,7 +39,7 @@ enum {
     DONE,
     NAP
 };
-static const uint64_t nap_ns_min = 10000000, nap_ns_max = 1000000000;
+static const uint64_t nap_ns_min = 10000000, nap_ns_max = 1000000000, say_ns = 60000000000;
 static const char head[] = "rondo swap 1";
 
 struct swapping {
@@ -126,11 +127,13 @@ static const char *path_of(struct swapping *x, struct buf *b, const char *name, 
     return (const char *)b->data;
 }
 
-/* Tries `again` once more, later. */
+/* What is under way has failed: tries `again` once more, later. */
 static struct op_next swap_pause(struct swapping *x, uint8_t again)
 {
     if (x->op.stop)
         return op_end(&x->op, x->op.stop);
+    log_note_rarely(x->io, say_ns, LOG_ERROR, "swap_waits", "record=%s reason=\"%s\"", x->record,
+                    err_text(x->req.err));
     x->again = again;
     x->nap_ns = x->nap_ns ? u64_min(x->nap_ns * 2, nap_ns_max) : nap_ns_min;
     io_sleep(x->io, &x->req, &x->op, x->nap_ns);

@@ -149,7 +149,8 @@ static struct op_next erase_kept(struct op *op)
         return op_wait(ERASE_KEPT);
     if (x->wait.err == OK || x->wait.err == ERR_NOT_FOUND)
         return op_goto(ERASE_FILES);
-    report_set(&x->failed, x->wait.err, "no snapshot could be taken: %s", x->snapshot.failed.text);
+    (void)report_set(&x->failed, x->wait.err, "no snapshot could be taken: %s",
+                     x->snapshot.failed.text);
     return op_goto(ERASE_RELEASE);
 }
 
@@ -167,7 +168,7 @@ static struct op_next erase_erased(struct op *op)
         return op_wait(ERASE_ERASED);
     x->what.is_erased = x->wait.err == OK;
     if (!x->what.is_erased)
-        report_set(&x->failed, x->wait.err, "%s", err_text(x->wait.err));
+        (void)report_set(&x->failed, x->wait.err, "%s", err_text(x->wait.err));
     return op_goto(ERASE_RELEASE);
 }
 

@@ -136,7 +136,7 @@ static void operation_release(struct op *op)
         table_unref(&o->tables[i]);
     o->tables_count = 0;
     if (op->err != OK && o->failed.err == OK)
-        report_set(&o->failed, op->err, "%s", err_text(op->err));
+        (void)report_set(&o->failed, op->err, "%s", err_text(op->err));
     o->is_ended = true;
     o->ended_us = io_wall(o->shard->io);
     log_note(o->shard->io, o->failed.err ? LOG_WARN : LOG_INFO, "operation_ended",

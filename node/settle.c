@@ -72,7 +72,7 @@ static struct op_next settle_removed(struct op *op)
     if (op->stop)
         return op_end(op, op->stop);
     if (x->wait.err != OK) {
-        report_set(&x->failed, x->wait.err, "%s", err_text(x->wait.err));
+        (void)report_set(&x->failed, x->wait.err, "%s", err_text(x->wait.err));
         return settle_again(x);
     }
     return op_goto(SETTLE_TELL);

@@ -98,8 +98,8 @@ void sstable_set_aside(struct sstable *s, enum sstable_component component, uint
     if (s->damage.err)
         return;
     sstable_name_print(&s->name, component, name);
-    report_set(&s->damage, ERR_CORRUPT, "%s/%s: %s at offset %llu", s->folder, name, what,
-               (unsigned long long)offset);
+    (void)report_set(&s->damage, ERR_CORRUPT, "%s/%s: %s at offset %llu", s->folder, name, what,
+                     (unsigned long long)offset);
     log_note(s->io, LOG_ERROR, "sstable_damaged",
              "%s; it is set aside and reads that need it fail: see `rondo sstable verify`",
              s->damage.text);

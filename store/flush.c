@@ -66,7 +66,7 @@ static struct op_next flush_fail(struct flush *f, enum err err)
 {
     f->err = err;
     if (f->failed.err == OK)
-        report_set(&f->failed, err, "%s: %s", f->data->folder, err_text(err));
+        (void)report_set(&f->failed, err, "%s: %s", f->data->folder, err_text(err));
     return op_goto(UNDO);
 }
 

@@ -67,7 +67,7 @@ static struct import *import_of(struct op *op) { return owner_of(op, struct impo
 static struct op_next import_fail(struct import *x, enum err err, const char *text)
 {
     if (x->failed->err == OK)
-        report_set(x->failed, err, "%s", text);
+        (void)report_set(x->failed, err, "%s", text);
     x->err = err;
     if (x->walk)
         import_walk_free(&x->walk);

@@ -280,6 +280,6 @@ enum err import_walk_step(struct import_walk *w, struct sstable_writer *writer,
     ensure((writer != NULL) == (w->shard >= 0));
     enum err err = step(w, writer, report);
     if (err == ERR_CORRUPT && report->err == OK && w->source->damage.err != OK)
-        report_set(report, err, "%s", w->source->damage.text);
+        (void)report_set(report, err, "%s", w->source->damage.text);
     return err;
 }

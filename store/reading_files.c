@@ -183,7 +183,7 @@ static enum err memtables_find(struct reading *r)
         if (e == ERR_NOT_FOUND)
             r->sources_count--;
         else
-            source_opened(r, s); /* never waits */
+            (void)source_opened(r, s); /* never waits */
     }
     return OK;
 }
@@ -292,7 +292,7 @@ enum err reading_open(struct reading *r)
     if (r->read->is_range)
         return open_range(r);
     if (r->sources_count == 0 && r->next_file == 0)
-        memtables_find(r);
+        (void)memtables_find(r);
     return open_one(r);
 }
 

@@ -183,10 +183,11 @@ static struct op_next recovery_record(struct op *op)
     if (err == OK)
         err = swap_decode(buf_bytes(&r->text), &r->each, &r->swap);
     if (err != OK)
-        report_set(r->failed, err,
-                   "%s/%s: %s; it says which files of the table belong together: restore it, or "
-                   "remove it to keep the files as they stand",
-                   r->folder, r->names.names[r->name_at], err_text(err));
+        (void)report_set(
+            r->failed, err,
+            "%s/%s: %s; it says which files of the table belong together: restore it, or "
+            "remove it to keep the files as they stand",
+            r->folder, r->names.names[r->name_at], err_text(err));
     io_close(r->io, &r->req, op, &r->file);
     r->swap.folder = r->folder;
     r->swap.generation = err == OK ? r->swap.generation : UINT64_MAX;

@@ -74,7 +74,7 @@ enum err source_find(struct source *s, struct fetch *f, int64_t token, struct by
     const struct partition *p = btree_valid(at) ? btree_value(at) : NULL;
     if (p && (partition_token(p) != token || !bytes_equal(partition_key(p), key)))
         p = NULL;
-    memtable_stands(s, p);
+    (void)memtable_stands(s, p);
     return p ? OK : ERR_NOT_FOUND;
 }
 

@@ -132,7 +132,7 @@ void sstable_open(struct io *io, struct io_req *req, struct op *op,
 
 static struct op_next opening_fail(struct opening *o, enum err e, const char *what)
 {
-    report_set(&o->said, e, "%s: %s", o->path, what ? what : err_text(e));
+    (void)report_set(&o->said, e, "%s: %s", o->path, what ? what : err_text(e));
     o->err = e;
     return op_goto(READY);
 }
@@ -276,7 +276,7 @@ static struct op_next opening_ready(struct op *op)
 {
     struct opening *o = opening_of(op);
     if (o->err == ERR_CORRUPT)
-        report_set(&o->sstable->damage, o->err, "%s", o->said.text);
+        (void)report_set(&o->sstable->damage, o->err, "%s", o->said.text);
     if (o->failed)
         *o->failed = o->said;
     if (o->err == OK || o->err == ERR_CORRUPT) {

@@ -159,7 +159,7 @@ START_TEST(metadata_is_skipped_when_asked_unless_it_changed)
         struct cql_run run;
         const struct read *read;
         struct bytes id = changed ? bytes_text("0123456789abcdef") : (struct bytes){ 0 };
-        struct cql_answer answer = { WIRE_V5, PARAM_SKIP_METADATA, id, &kit.arena, &out };
+        struct cql_answer answer = { WIRE_V5, PARAM_SKIP_METADATA, id, &kit.arena, &out, 0 };
         ck_assert_int_eq(cql_run_begin(&run, plan, &kit.catalog, &kit.params, &answer, NULL), OK);
         while (cql_run_next(&run, &read)) {
             struct read_outcome outcome = fake_read(&kit.fake, read, &kit.arena, &run.sink);

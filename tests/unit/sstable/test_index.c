@@ -40,7 +40,7 @@ START_TEST(entries_without_a_column_index_are_as_in_the_facts)
     for (unsigned i = 0; i < 3; i++, at += entry.size_bytes) {
         struct bytes rest = bytes_of(index.data + at, index.size - at);
         ck_assert_int_eq(index_entry_decode(rest, &entry, &wanted), OK);
-        ck_assert_bytes(entry.key, bytes_of("012" + i, 1));
+        ck_assert_bytes(entry.key, bytes_of(&"012"[i], 1));
         ck_assert_uint_eq(entry.place, places[i]);
         ck_assert_uint_eq(entry.column_index_bytes, 0);
         ck_assert_uint_eq(entry.size_bytes, 5);

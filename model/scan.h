@@ -8,7 +8,8 @@ struct scan {
 };
 static inline struct scan scan_of(struct bytes text)
 {
-    return (struct scan){ text.data, text.data ? text.data + text.size : NULL };
+    const uint8_t *data = text.data ? text.data : (const uint8_t *)"";
+    return (struct scan){ data, data + text.size };
 }
 static inline bool scan_done(const struct scan *s) { return s->at == s->end; }
 static inline bool is_digit(uint8_t c) { return c >= '0' && c <= '9'; }

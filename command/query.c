@@ -97,7 +97,7 @@ static void head_table(struct printer *p)
     table_init(&p->table, stdout);
     for (size_t i = 0; i < p->columns; i++)
         table_heading(&p->table, rd_column(p->result, i),
-                     type_is_number(rd_column_type(p->result, i)));
+                      type_is_number(rd_column_type(p->result, i)));
 }
 
 static void row_table(struct printer *p)

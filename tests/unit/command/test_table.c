@@ -28,8 +28,8 @@ START_TEST(columns_are_as_wide_as_their_widest_cell)
 {
     struct table t;
     begin(&t);
-    table_column(&t, "name", false);
-    table_column(&t, "n", true);
+    table_heading(&t, "name", false);
+    table_heading(&t, "n", true);
     table_cell(&t, bytes_text("a"));
     table_printf(&t, "%d", 12345);
     table_cell(&t, bytes_text("longer"));
@@ -45,8 +45,8 @@ START_TEST(widths_count_characters_and_control_characters_are_shown)
 {
     struct table t;
     begin(&t);
-    table_column(&t, "\xC3\xBC", false);
-    table_column(&t, "b", false);
+    table_heading(&t, "\xC3\xBC", false);
+    table_heading(&t, "b", false);
     table_cell(&t, bytes_text("a\nb"));
     table_cell(&t, bytes_text("\x01\t"));
     table_cell(&t, bytes_text("\xE2\x82\xAC"));
@@ -62,8 +62,8 @@ START_TEST(without_rows_there_is_the_head)
 {
     struct table t;
     begin(&t);
-    table_column(&t, "a", false);
-    table_column(&t, "b", false);
+    table_heading(&t, "a", false);
+    table_heading(&t, "b", false);
     end_shows(&t, " a | b\n---+---\n");
 }
 END_TEST
@@ -72,7 +72,7 @@ START_TEST(a_long_table_is_printed_as_it_comes)
 {
     struct table t;
     begin(&t);
-    table_column(&t, "n", true);
+    table_heading(&t, "n", true);
     for (unsigned i = 0; i < TABLE_HELD; i++)
         table_printf(&t, "%u", i);
     fflush(out);

@@ -23,7 +23,7 @@ void file_walk_init(struct file_walk *w, struct sstable *s)
     window_init(&w->data, s, COMPONENT_DATA);
     arena_init(&w->arena, 4096);
     arena_init(&w->found_arena, 4096);
-    arena_init(&w->block_arena, 16 * 1024);
+    arena_init(&w->block_arena, (size_t)16 * 1024);
     w->space = (struct row_space){ .arena = &w->arena, .is_reused = true };
     w->space.key = buf_in(&w->arena);
 }

@@ -46,6 +46,7 @@ foreach(module io store compaction cluster coordinator node)
     suite(unit ${file} ${module} world_sim)
   endforeach()
 endforeach()
+set_tests_properties(test_store_corrupt PROPERTIES TIMEOUT 7200) # RONDO_LONG=1: every bit
 file(GLOB files CONFIGURE_DEPENDS tests/unit/io_uv/test_*.c)
 foreach(file ${files})
   suite(unit ${file} io world_uv)

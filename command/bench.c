@@ -342,10 +342,11 @@ int bench_run(const struct options *o)
 {
     static const char *const not_yet[] = { "ycsb", "stand", "compaction" };
     static struct bench_case cases[CASES_MAX];
-    struct bench b = { .options = o };
+    static struct bench b;
     for (size_t i = 0; i < array_count(not_yet); i++)
         if (strcmp(o->words[0], not_yet[i]) == 0)
             return tell("bench %s is not there yet", not_yet[i]);
+    b = (struct bench){ .options = o };
     if (strcmp(o->words[0], "engine") == 0 && o->words_count == 1)
         return bench_engine_run(o);
     if (strcmp(o->words[0], "keyvalue") != 0 || o->words_count > 1) {

@@ -455,11 +455,13 @@ def test_many_changes_from_all_nodes_at_once():
 # ---- budgets -------------------------------------------------------------------------------
 
 
-def test_past_the_memtable_budget_writes_are_overloaded_and_reads_go_on():
+def test_where_nothing_can_be_flushed_writes_are_overloaded_and_reads_go_on():
     with Ring(nodes=1, memtable_heap_space="2MiB") as ring:
         with client(ring) as c:
             c.create_keyspace("k", 1)
             c.query(TABLE)
+        in_the_way = ring.node(1).folder / "data" / "k"
+        in_the_way.write_text("a file, where the folder of the keyspace is to be made: nothing can be flushed")
         value, written = b"x" * 4000, 0
         with client(ring, 1) as c:
             insert = c.prepare("INSERT INTO k.t (k, v) VALUES (?, ?)")

@@ -9,6 +9,7 @@
 struct share { /* shard 0: one a shard */
     struct post post;
     bool is_busy, is_registered;
+    bool has_log;   /* a snapshot of it: from then on it is told of entries */
     uint64_t dirty; /* nodes whose news the shard has not heard */
     struct node nodes[NODES_MAX];
     size_t count;

@@ -12,7 +12,8 @@
  * so neither order nor loss in between matters.
  *
  * Invariants: 1. a shard applies entries in order, each once.  2. an entry is done when every shard
- * that is registered has applied it.
+ * that has a snapshot has applied it.  A shard that has none yet is not told: it may need the turn
+ * of the log that the entry holds, and the only credit of its way may be taken meanwhile.
  */
 // SPDX-License-Identifier: Apache-2.0
 #include "base/mem.h"
@@ -164,6 +165,8 @@ void shares_entry(struct cluster *c, struct op *op, uint64_t epoch, unsigned *le
 {
     ensure(epoch <= c->metadata->last);
     for (int i = 1; i < io_shards(c->io); i++) {
+        if (!c->shares[i].has_log) /* its snapshot waits for this turn to end, and has the entry */
+            continue;
         struct entry_share *e = mem_zalloc(sizeof *e);
         e->post.there = entry_there;
         e->post.home = entry_home;
@@ -208,6 +211,7 @@ static struct op_next registration_snapshot(struct op *op)
     memcpy(r->entries, m->entries, m->last * sizeof *r->entries);
     r->nodes_count = r->first->ring.nodes_count;
     memcpy(r->nodes, r->first->ring.nodes, r->nodes_count * sizeof *r->nodes);
+    r->first->shares[r->post.mail.from].has_log = true;
     metadata_pass(m, &r->turn);
     return op_end(op, OK);
 }

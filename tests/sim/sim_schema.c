@@ -1,6 +1,7 @@
 /* sim_schema.c - a schema change, cut at every step: no node ever ends with half of it.
  *
  *     sim_schema [--seed S] [--count N] [--every K]
+ *     sim_schema --seed S --victim V --after K            one world: what a failure names
  *
  * A client asks for one change (CREATE TABLE, DROP TABLE, CREATE and DROP KEYSPACE by turns). After
  * the k-th event since then a node is killed without warning (the one that was asked, another one,
@@ -148,9 +149,21 @@ static void cut_at(struct stage *s)
     worlds++;
 }
 
+/* The world of `cut`; false, and it is said, when something in it was wrong. */
+static bool world(void)
+{
+    const char *why = NULL;
+    if (stage_run(cut_at, cut.seed, &why))
+        return true;
+    printf("seed %llu, victim %d, after %llu events: %s\n", (unsigned long long)cut.seed,
+           cut.victim, (unsigned long long)cut.after, why);
+    return false;
+}
+
 int main(int argc, char **argv)
 {
     uint64_t first = 1, count = 1, every = 1, red = 0;
+    bool is_one = false;
     for (int i = 1; i + 1 < argc; i += 2) {
         uint64_t n = strtoull(argv[i + 1], NULL, 10);
         if (strcmp(argv[i], "--seed") == 0)
@@ -159,18 +172,19 @@ int main(int argc, char **argv)
             count = n;
         else if (strcmp(argv[i], "--every") == 0)
             every = n;
+        else if (strcmp(argv[i], "--victim") == 0)
+            cut.victim = (int)n;
+        else if (strcmp(argv[i], "--after") == 0)
+            cut.after = n, is_one = true;
     }
+    cut.seed = first;
+    if (is_one)
+        return !world();
     for (uint64_t seed = first; seed < first + count; seed++)
         for (int victim = 0; victim < VICTIMS; victim++) {
             cut = (struct cut){ .seed = seed, .victim = victim };
-            for (; !cut.is_past; cut.after += every) {
-                const char *why = NULL;
-                if (stage_run(cut_at, seed, &why))
-                    continue;
-                red++;
-                printf("seed %llu, victim %d, after %llu events: %s\n", (unsigned long long)seed,
-                       victim, (unsigned long long)cut.after, why);
-            }
+            for (; !cut.is_past; cut.after += every)
+                red += !world();
         }
     printf("worlds=%llu red=%llu told_ok=%llu there=%llu absent=%llu\n", (unsigned long long)worlds,
            (unsigned long long)red, (unsigned long long)told_ok, (unsigned long long)there,

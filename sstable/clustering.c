@@ -68,6 +68,7 @@ enum err clustering_values_read(const size_t *fixed, struct cursor *c, size_t co
             head = cursor_vint(c);
         if (c->bad)
             return ERR_WOULD_WAIT;
+        ensure(c->at); /* a head came from there */
         size_t left = count - i;
         if (i % GROUP == 0 && left < GROUP && head >> 2 * left)
             return ERR_CORRUPT;

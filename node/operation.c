@@ -129,6 +129,8 @@ static void operation_release(struct op *op)
 {
     struct operation *o = operation_of(op);
     struct operations *all = o->all;
+    if (o->verb->progress && o->work) /* how far it came, for good */
+        o->verb->progress(o);
     if (o->verb->release)
         o->verb->release(o);
     errands_deinit(&o->errands);

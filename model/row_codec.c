@@ -298,13 +298,6 @@ void range_encode(const struct range_tombstone *range, struct buf *out)
     deletion_encode(range->deletion, out);
 }
 
-size_t range_encoded_bytes(const struct range_tombstone *range)
-{
-    return 1 + vint_size(range->low_clustering.size) + range->low_clustering.size +
-           vint_size(range->high_clustering.size) + range->high_clustering.size + 8 +
-           vint_size(range->deletion.seconds);
-}
-
 static struct bytes take_bound(struct cursor *c, const struct table *table, struct arena *arena,
                                struct bytes clustering, bool is_above_it)
 {

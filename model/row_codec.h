@@ -37,7 +37,6 @@ struct row_space {
 void row_decode(struct cursor *, const struct table *, struct row_space *, struct row *out);
 
 void range_encode(const struct range_tombstone *, struct buf *out);
-size_t range_encoded_bytes(const struct range_tombstone *);
 /* Keys are computed in the arena; clusterings are borrowed.  Any fault makes the cursor bad. */
 void range_decode(struct cursor *, const struct table *, struct arena *,
                   struct range_tombstone *out);

@@ -229,18 +229,3 @@ enum err unfiltered_decode(const struct layout *layout, struct bytes window,
     out->size_bytes = (size_t)(c.at - window.data);
     return err;
 }
-
-enum err unfiltered_decode_key(const struct layout *layout, struct bytes window,
-                               struct row_space *space, enum unfiltered_kind *kind,
-                               struct bytes *key)
-{
-    struct unfiltered_start start;
-    struct prefix prefix = { { 0 }, { 0 } };
-    struct cursor c = cursor_of(window);
-    enum err err = place_decode(layout, &c, space, &start, &prefix);
-    if (err != OK)
-        return err;
-    *kind = kind_of(&start);
-    *key = prefix.key;
-    return OK;
-}

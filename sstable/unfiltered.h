@@ -44,9 +44,6 @@ enum err unfiltered_extent(const struct layout *, struct bytes window, size_t *w
  * nothing in it (row_has_anything), which is then to be passed over.  ERR_CORRUPT. */
 enum err unfiltered_decode(const struct layout *, struct bytes window, struct row_space *,
                            struct unfiltered *out);
-/* Only where it stands: kind and comparable key (for skipping to a position). */
-enum err unfiltered_decode_key(const struct layout *, struct bytes window, struct row_space *,
-                               enum unfiltered_kind *, struct bytes *key);
 /* Appends.  prev_bytes: facts 2.7.  Returns how many bytes stand before the size: flags, then the
  * row's or marker's place.  Times later than layout_seconds_max are written as that. */
 size_t row_write(const struct layout *, const struct row *, uint64_t prev_bytes, struct buf *out);

@@ -97,8 +97,6 @@ struct table_data *store_data_for(struct store *, const struct uuid *id);
 struct view *store_view(const struct store *, const struct uuid *table);
 /* May rows of other shards be in the file? */
 bool store_shares(const struct store *, const struct sstable *);
-/* The table's active memtable; NULL when there is nothing of it. */
-struct memtable *store_memtable(const struct store *, const struct uuid *table);
 /* Merges, and keeps the memory's account. */
 void store_merge(struct store *, struct table_data *, const struct mutation *);
 /* The next number for a file; unique in the node. */

@@ -184,12 +184,6 @@ struct view *store_view(const struct store *s, const struct uuid *table)
     return d ? d->view : NULL;
 }
 
-struct memtable *store_memtable(const struct store *s, const struct uuid *table)
-{
-    const struct view *v = store_view(s, table);
-    return v ? &v->active->memtable : NULL;
-}
-
 bool store_shares(const struct store *s, const struct sstable *file)
 {
     return file->writer_shards != (uint32_t)io_shards(s->io) ||

@@ -153,7 +153,7 @@ static enum err eval_cells(const struct expr *expr, const struct eval *eval, con
     return OK;
 }
 
-static enum err eval_cell(const struct expr *expr, const struct eval *eval, struct value *out)
+static enum err eval_cell(const struct expr *expr, struct eval *eval, struct value *out)
 {
     const struct row *row = row_of(expr, eval);
     if (!row)
@@ -161,8 +161,14 @@ static enum err eval_cell(const struct expr *expr, const struct eval *eval, stru
     if (type_is_multicell(expr->type) && !eval->table->is_virtual) /* those are made whole */
         return eval_cells(expr, eval, row, out);
     const struct cell *cell = row_cell(row, expr->index);
-    if (cell && cell_is_live(cell, eval->now_seconds))
-        *out = (struct value){ VALUE_SET, cell->value };
+    if (!cell || !cell_is_live(cell, eval->now_seconds))
+        return OK;
+    *out = (struct value){ VALUE_SET, cell->value };
+    if (expr->type->kind == TYPE_COUNTER && !eval->table->is_virtual) { /* what all have counted */
+        uint8_t *raw = eval_room(eval, 8);
+        put_be64(raw, (uint64_t)counter_total(cell->value));
+        out->bytes = bytes_of(raw, 8);
+    }
     return OK;
 }
 

@@ -82,6 +82,24 @@ static const struct op_state follow_states[] = {
 
 static struct life *life_of(struct op *op) { return owner_of(op, struct life, op); }
 
+/* What memory_limit is divided into, a line each. */
+static void memory_tell(struct shard *s)
+{
+    struct memory_plan plan;
+    struct report report;
+    struct buf text = { 0 };
+    if (memory_plan_make(s->config, s->process->memory_bytes, &plan, &report) == OK)
+        memory_plan_print(&plan, &text);
+    for (size_t at = 0; at < text.size;) {
+        const uint8_t *line = text.data + at;
+        const uint8_t *end = memchr(line, '\n', text.size - at);
+        ensure(end); /* each ends with one */
+        log_note(s->io, LOG_INFO, "memory_plan", "%.*s", (int)(end - line), (const char *)line);
+        at += (size_t)(end - line) + 1;
+    }
+    buf_deinit(&text);
+}
+
 void node_start(struct io *io, void *arg)
 {
     struct node_process *process = arg;
@@ -394,6 +412,7 @@ static struct op_next lead_log(struct op *op)
     log_attach(l->shard->io, l->shard->log);
     log_note(l->shard->io, LOG_INFO, "start", "version=%s shards=%d cluster=\"%s\"", RONDO_VERSION,
              io_shards(l->shard->io), l->shard->config->cluster_name);
+    memory_tell(l->shard);
     stage_open_cluster(l);
     return op_goto(CLUSTER);
 }

@@ -401,7 +401,7 @@ static enum err scrub_rows(struct scrubbing *s, struct report *what)
             (void)rewriting_unfiltered(&s->r.visitor, &u, begin, what);
     }
     if (!deletion_is_none(open)) {
-        static const uint8_t above_all[] = { 0x60 };
+        static const uint8_t above_all[] = { COMPARABLE_ABOVE };
         const struct marker close = { .key = bytes_of(above_all, 1),
                                       .before = open,
                                       .after = deletion_none() };

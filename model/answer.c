@@ -6,6 +6,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "model/answer.h"
 
+#include "model/comparable.h"
+
 static int compare_place(int64_t token_a, struct bytes a, int64_t token_b, struct bytes b)
 {
     return token_a != token_b ? (token_a < token_b ? -1 : 1) : bytes_compare(a, b);
@@ -67,7 +69,8 @@ static enum err ranges_peek(struct answer *a)
 
 static bool is_bound(struct bytes key)
 {
-    return key.size && (key.data[key.size - 1] == 0x20 || key.data[key.size - 1] == 0x60);
+    return key.size && (key.data[key.size - 1] == COMPARABLE_BELOW ||
+                        key.data[key.size - 1] == COMPARABLE_ABOVE);
 }
 
 enum err answer_next_range(struct answer *a, struct range_tombstone *out, bool *is_there)

@@ -32,14 +32,10 @@
 #include "model/type_parts.h"
 
 enum {
-    MARK_STATIC = 0x10,
-    MARK_BELOW = 0x20,
-    MARK_END = 0x38,
     MARK_NULL = 0x3a,
     MARK_EMPTY = 0x3c,
     MARK_NEXT = 0x40,
     MARK_EMPTY_REVERSED = 0x44,
-    MARK_ABOVE = 0x60,
 };
 /* Varint: sizes up to this stand in the first byte itself. */
 enum { VARINT_SHORT_MAX = 64 };
@@ -146,7 +142,7 @@ static void put_parts(const struct type *type, struct bytes value, struct buf *o
             break;
     }
     out->size = end;
-    buf_put_u8(out, MARK_END);
+    buf_put_u8(out, COMPARABLE_ROW);
 }
 
 static void put_value(const struct type *type, enum order order, struct bytes value,
@@ -226,31 +222,31 @@ static void put_prefix(const struct table *table, const struct bytes *values, si
 void comparable_key(const struct table *table, const struct bytes *values, struct buf *out)
 {
     put_prefix(table, values, table->clustering_count, out);
-    buf_put_u8(out, MARK_END);
+    buf_put_u8(out, COMPARABLE_ROW);
 }
 
 void comparable_below(const struct table *table, const struct bytes *values, size_t count,
                       struct buf *out)
 {
     put_prefix(table, values, count, out);
-    buf_put_u8(out, MARK_BELOW);
+    buf_put_u8(out, COMPARABLE_BELOW);
 }
 
 void comparable_above(const struct table *table, const struct bytes *values, size_t count,
                       struct buf *out)
 {
     put_prefix(table, values, count, out);
-    buf_put_u8(out, MARK_ABOVE);
+    buf_put_u8(out, COMPARABLE_ABOVE);
 }
 
-void comparable_static_key(struct buf *out) { buf_put_u8(out, MARK_STATIC); }
+void comparable_static_key(struct buf *out) { buf_put_u8(out, COMPARABLE_STATIC); }
 
 bool comparable_bound_is_above(struct bytes bound)
 {
     ensure(bound.size > 0);
     uint8_t mark = bound.data[bound.size - 1];
-    ensure(mark == MARK_BELOW || mark == MARK_ABOVE);
-    return mark == MARK_ABOVE;
+    ensure(mark == COMPARABLE_BELOW || mark == COMPARABLE_ABOVE);
+    return mark == COMPARABLE_ABOVE;
 }
 
 void comparable_partition(int64_t token, struct bytes key, struct buf *out)

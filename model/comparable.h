@@ -14,6 +14,14 @@
 #pragma once
 #include "model/schema.h"
 
+/* The last byte tells what such bytes are; the static row's is its only one. */
+enum comparable_end {
+    COMPARABLE_STATIC = 0x10,
+    COMPARABLE_BELOW = 0x20,
+    COMPARABLE_ROW = 0x38,
+    COMPARABLE_ABOVE = 0x60,
+};
+
 /* A clustering value may be null, in bounds and in rows of tables from before CQL.  Null is told
  * from empty: its data is NULL, that of an empty value is not.  Raw clusterings write each value
  * behind a vint size, which is this one, longer than any value, for null. */

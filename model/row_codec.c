@@ -15,7 +15,8 @@
 enum { HAS_LIVENESS = 1, HAS_EXPIRY = 2, HAS_DELETION = 4 };
 enum { CELL_HAS_PATH = 0x10, CELL_BYTES_LEAST = 4 };
 enum { LOW_IS_ABOVE = 1, HIGH_IS_ABOVE = 2 };
-static const uint8_t key_of_the_only_row[] = { 0x38 }, key_of_the_static_row[] = { 0x10 };
+static const uint8_t key_of_the_only_row[] = { COMPARABLE_ROW };
+static const uint8_t key_of_the_static_row[] = { COMPARABLE_STATIC };
 
 /* A timestamp as the difference to the one before; wraps around, so every value has its way. */
 static void put_timestamp(struct buf *out, int64_t timestamp, int64_t *before)
@@ -285,13 +286,11 @@ struct deletion deletion_decode(struct cursor *c)
 
 /* ---- range tombstones ---- */
 
-static bool is_above(struct bytes bound) { return bound.data[bound.size - 1] == 0x60; }
-
 void range_encode(const struct range_tombstone *range, struct buf *out)
 {
     ensure(range->low.size && range->high.size && !deletion_is_none(range->deletion));
-    uint8_t flags = (uint8_t)((is_above(range->low) ? LOW_IS_ABOVE : 0) |
-                              (is_above(range->high) ? HIGH_IS_ABOVE : 0));
+    uint8_t flags = (uint8_t)((comparable_bound_is_above(range->low) ? LOW_IS_ABOVE : 0) |
+                              (comparable_bound_is_above(range->high) ? HIGH_IS_ABOVE : 0));
     buf_put_u8(out, flags);
     buf_put_sized(out, range->low_clustering);
     buf_put_sized(out, range->high_clustering);

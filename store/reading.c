@@ -14,7 +14,7 @@
 #include "store/walks.h"
 
 enum { SPARE_RAW_BYTES = 256 * 1024, SPARE_SOURCES = 64 };
-enum { READ_PRICE_NS = 500, KEY_END = 0x38, BOUND_BELOW = 0x20, BOUND_ABOVE = 0x60 };
+enum { READ_PRICE_NS = 500 };
 
 static bool table_has_statics(const struct table *t)
 {
@@ -220,10 +220,11 @@ static enum err partition_leave(struct reading *r)
 /* The bound beyond a row's key, in the read's direction; a bound is itself. */
 static struct bytes bound_behind(struct reading *r, struct bytes key)
 {
-    if (key.data[key.size - 1] != KEY_END)
+    if (key.data[key.size - 1] != COMPARABLE_ROW)
         return key;
     struct bytes bound = arena_copy(r->arena, key);
-    ((uint8_t *)bound.data)[key.size - 1] = r->read->is_reversed ? BOUND_BELOW : BOUND_ABOVE;
+    ((uint8_t *)bound.data)[key.size - 1] =
+        r->read->is_reversed ? COMPARABLE_BELOW : COMPARABLE_ABOVE;
     return bound;
 }
 

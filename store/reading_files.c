@@ -14,7 +14,6 @@
 #include "store/walks.h"
 
 enum { FILTER_PRICE_NS = 60 };
-enum { KEY_END = 0x38, BOUND_BELOW = 0x20, BOUND_ABOVE = 0x60 };
 
 static struct sstable *file_at(const struct reading *r) { return r->view->sstables[r->next_file]; }
 
@@ -70,8 +69,9 @@ static bool is_only_row(const struct reading *r, const struct row *row)
         return false;
     const struct slice *s = r->read->slices;
     size_t n = row->key.size;
-    return s->low.size == n && s->high.size == n && s->low.data[n - 1] == BOUND_BELOW &&
-           s->high.data[n - 1] == BOUND_ABOVE && memcmp(s->low.data, row->key.data, n - 1) == 0 &&
+    return s->low.size == n && s->high.size == n && s->low.data[n - 1] == COMPARABLE_BELOW &&
+           s->high.data[n - 1] == COMPARABLE_ABOVE &&
+           memcmp(s->low.data, row->key.data, n - 1) == 0 &&
            memcmp(s->high.data, row->key.data, n - 1) == 0;
 }
 

@@ -16,8 +16,7 @@
 #include "store/reading.h"
 
 enum { SLICE_CHECK = 32, ROW_PRICE_NS = 100 };
-enum { BOUND_BELOW = 0x20, BOUND_ABOVE = 0x60 };
-static const uint8_t below_all[] = { BOUND_BELOW }, above_all[] = { BOUND_ABOVE };
+static const uint8_t below_all[] = { COMPARABLE_BELOW }, above_all[] = { COMPARABLE_ABOVE };
 
 static struct bytes head_key(const struct source *s)
 {
@@ -108,7 +107,7 @@ static struct bytes beside(struct reading *r, struct bytes row_key, bool is_far)
     uint8_t *bound = arena_alloc(&r->scratch, row_key.size);
     memcpy(bound, row_key.data, row_key.size);
     bool is_above = r->read->is_reversed ? !is_far : is_far;
-    bound[row_key.size - 1] = is_above ? BOUND_ABOVE : BOUND_BELOW;
+    bound[row_key.size - 1] = is_above ? COMPARABLE_ABOVE : COMPARABLE_BELOW;
     return bytes_of(bound, row_key.size);
 }
 

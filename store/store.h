@@ -21,6 +21,7 @@
 #include "io/journal.h"
 #include "model/model.h"
 #include "sstable/name.h"
+#include "store/compact.h"
 #include "store/import.h"
 #include "store/snapshot.h"
 #include "store/stats.h"

@@ -1,0 +1,26 @@
+/* garbage.h - files of which nothing is alive, and files with enough that can be purged.  Pure.
+ *
+ * Source: compaction.md 4.1, 7.4.
+ */
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include "compaction/strategy.h"
+
+/* Places of those among now->files that are wholly past gc_before and older than everything that
+ * stays: they may go unread.  `ignores_overlaps`: the first alone.  Returns how many; `out` has
+ * room for files_count.  `purges_only_repaired` with unrepaired files: none. */
+size_t garbage_expired(const struct compaction_now *, bool ignores_overlaps, size_t *out);
+/* Why the file cannot go yet although it is wholly past gc_before, or why it is not past it: the
+ * other file (or NULL: memtables) that may hold older data; for `compaction why`. */
+struct garbage_block {
+    bool is_expired;      /* all of it is past gc_before */
+    int64_t from_seconds; /* when it will be; INT64_MAX: never, it has live cells without TTL */
+    const struct compaction_file *blocker; /* NULL with is_blocked: memtables */
+    bool is_blocked;
+};
+void garbage_why(const struct compaction_now *, size_t file, struct garbage_block *out);
+/* Share of its cells that can be purged at gc_before, 0..1 and above. */
+double garbage_ratio(const struct compaction_file *, int64_t gc_before);
+/* Is one file by itself worth a compaction? */
+bool garbage_is_worth(const struct compaction_now *, size_t file, double threshold,
+                      int64_t interval_seconds, bool is_unchecked);

@@ -6,9 +6,12 @@
 #pragma once
 #include "compaction/strategy.h"
 
+/* Do their keys, first to last, meet? */
+bool files_meet(const struct compaction_file *, const struct compaction_file *);
 /* Places of those among now->files that are wholly past gc_before and older than everything that
- * stays: they may go unread.  `ignores_overlaps`: the first alone.  Returns how many; `out` has
- * room for files_count.  `purges_only_repaired` with unrepaired files: none. */
+ * stays: they may go unread.  `ignores_overlaps`: the first alone.  Returns how many, ascending;
+ * `out` has room for files_count.  Files that are busy, suspect or shared stay; with purges_nothing
+ * all stay. */
 size_t garbage_expired(const struct compaction_now *, bool ignores_overlaps, size_t *out);
 /* Why the file cannot go yet although it is wholly past gc_before, or why it is not past it: the
  * other file (or NULL: memtables) that may hold older data; for `compaction why`. */

@@ -48,7 +48,8 @@ struct compaction_now {
     int64_t memtables_timestamp_min; /* INT64_MAX: memtables are empty */
     const struct local_ranges *local;
     int64_t now_seconds, gc_before; /* Unix */
-    struct prng *chance;            /* among equals */
+    bool purges_nothing; /* the group is unrepaired and the table only_purge_repaired_tombstones */
+    struct prng *chance; /* among equals */
 };
 
 enum compaction_kind {
@@ -104,6 +105,11 @@ bool strategy_major(struct strategy *, const struct compaction_now *, bool split
 /* These files, as the user says (--user-defined). */
 void strategy_these(struct strategy *, const struct compaction_now *, const size_t *files,
                     size_t count, struct arena *, struct compaction_pick *out);
+/* For lack of space: the pick without one of the files that it reads, the largest that may stay out
+ * (Leveled: of level 0, of an output level of 1 at most); false: it cannot be smaller, and is as it
+ * was.  Not for what a user named.  In the arena. */
+bool strategy_reduce(struct strategy *, const struct compaction_now *, struct arena *,
+                     struct compaction_pick *);
 /* A flush wrote so much into each of its files (Unified's moving average, which the caller keeps
  * over restarts); NaN: none yet. */
 void strategy_flushed(struct strategy *, uint64_t bytes);

@@ -51,6 +51,15 @@ struct compaction_params {
 };
 /* The value of one of its options; NULL when it was not given. */
 const char *compaction_option(const struct compaction_params *, const char *name);
+/* ... as what it means; `initial` when it was not given. */
+bool compaction_flag(const struct compaction_params *, const char *name, bool initial);
+int64_t compaction_whole(const struct compaction_params *, const char *name, int64_t initial);
+double compaction_number(const struct compaction_params *, const char *name, double initial);
+double compaction_share(const struct compaction_params *, const char *name, double initial);
+double compaction_size(const struct compaction_params *, const char *name, double initial);
+/* scaling_parameters: how many there are, of which the first `room` are put into `out`, each as a
+ * number: T4 is 2, N is 0, L10 is -8.  T4 alone when it was not given. */
+size_t compaction_scaling(const struct compaction_params *, int32_t *out, size_t room);
 
 enum { CACHE_ROWS_ALL = -1 };
 struct table_params {

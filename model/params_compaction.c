@@ -121,11 +121,12 @@ static bool share_of(const char *text, double *out)
 }
 
 /* N, T and digits, L and digits, or a signed number; T and L are followed by 2 or more. */
-static bool scaling_item(const char *text, size_t size)
+static bool scaling_item(const char *text, size_t size, int32_t *out)
 {
     char item[32];
     int64_t number;
     bool is_letter = size > 1 && (*text == 'T' || *text == 'L');
+    *out = 0;
     if (size == 1 && *text == 'N')
         return true;
     if (!size || size >= sizeof item)
@@ -134,16 +135,20 @@ static bool scaling_item(const char *text, size_t size)
     item[size - is_letter] = 0;
     if (is_letter && (item[0] < '0' || item[0] > '9'))
         return false;
-    return text_whole(item, &number) && number >= INT32_MIN && number <= INT32_MAX &&
-           (!is_letter || number >= 2);
+    if (!text_whole(item, &number) || number < INT32_MIN || number > INT32_MAX ||
+        (is_letter && number < 2))
+        return false;
+    *out = (int32_t)(!is_letter ? number : *text == 'T' ? number - 2 : 2 - number);
+    return true;
 }
 
-static bool scaling_of(const char *text)
+/* How many items the list has; 0: it is not one.  The first `room` of them are put into `out`. */
+static size_t scaling_of(const char *text, int32_t *out, size_t room)
 {
-    size_t end = strlen(text);
+    size_t end = strlen(text), count = 0;
     while (end && text[end - 1] == ',') /* empty items at the end count for nothing */
         end--;
-    for (size_t at = 0, next; at <= end; at = next + 1) {
+    for (size_t at = 0, next; at <= end; at = next + 1, count++) {
         next = at;
         while (next < end && text[next] != ',')
             next++;
@@ -152,10 +157,13 @@ static bool scaling_of(const char *text)
             from++;
         while (to > from && text[to - 1] == ' ')
             to--;
-        if (!scaling_item(text + from, to - from))
-            return false;
+        int32_t item;
+        if (!scaling_item(text + from, to - from, &item))
+            return 0;
+        if (count < room)
+            out[count] = item;
     }
-    return true;
+    return count;
 }
 
 static bool is_among(const char *text, const char *words)
@@ -196,7 +204,7 @@ static bool value_fits(const struct rule *rule, const char *text)
     case FORM_WORD:
         return is_among(text, rule->words);
     case FORM_SCALING:
-        return scaling_of(text);
+        return scaling_of(text, NULL, 0) > 0;
     }
     return false;
 }
@@ -302,6 +310,52 @@ const char *compaction_option(const struct compaction_params *compaction, const 
         if (strcmp(compaction->pairs[2 * i], name) == 0)
             return compaction->pairs[2 * i + 1];
     return NULL;
+}
+
+bool compaction_flag(const struct compaction_params *compaction, const char *name, bool initial)
+{
+    const char *text = compaction_option(compaction, name);
+    bool flag;
+    return text && text_flag(text, &flag) ? flag : initial;
+}
+
+int64_t compaction_whole(const struct compaction_params *compaction, const char *name,
+                         int64_t initial)
+{
+    const char *text = compaction_option(compaction, name);
+    int64_t whole;
+    return text && text_whole(text, &whole) ? whole : initial;
+}
+
+static double double_of(const struct compaction_params *compaction, const char *name,
+                        double initial, bool (*parse)(const char *, double *))
+{
+    const char *text = compaction_option(compaction, name);
+    double number;
+    return text && parse(text, &number) ? number : initial;
+}
+
+double compaction_number(const struct compaction_params *compaction, const char *name,
+                         double initial)
+{
+    return double_of(compaction, name, initial, text_decimal);
+}
+
+double compaction_share(const struct compaction_params *compaction, const char *name,
+                        double initial)
+{
+    return double_of(compaction, name, initial, share_of);
+}
+
+double compaction_size(const struct compaction_params *compaction, const char *name, double initial)
+{
+    return double_of(compaction, name, initial, size_of);
+}
+
+size_t compaction_scaling(const struct compaction_params *compaction, int32_t *out, size_t room)
+{
+    const char *text = compaction_option(compaction, "scaling_parameters");
+    return scaling_of(text ? text : "T4", out, room);
 }
 
 enum err params_compaction(struct compaction_params *out, struct arena *arena,

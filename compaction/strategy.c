@@ -81,11 +81,34 @@ void strategy_pick(struct strategy *strategy, const struct compaction_now *now, 
     check(now, out);
 }
 
-void strategy_done(struct strategy *strategy, const struct compaction_now *now,
-                   const struct compaction_pick *pick)
+void strategy_done(struct strategy *strategy, const struct compaction_pick *pick)
 {
     if (strategy->kind->done)
-        strategy->kind->done(strategy, now, pick);
+        strategy->kind->done(strategy, pick);
+}
+
+/* Facts: compaction.md 8, "Disk space". */
+bool strategy_reduce(struct strategy *strategy, const struct compaction_now *now,
+                     struct arena *arena, struct compaction_pick *pick)
+{
+    const struct strategy_kind *kind = strategy->kind;
+    size_t largest = SIZE_MAX;
+    for (size_t i = 0; pick->count > 1 && i < pick->count; i++) {
+        const struct compaction_file *file = &now->files[pick->files[i]];
+        if (kind->spares && !kind->spares(now, pick, pick->files[i]))
+            continue;
+        if (largest == SIZE_MAX || file->bytes > now->files[pick->files[largest]].bytes)
+            largest = i;
+    }
+    if (largest == SIZE_MAX)
+        return false;
+    size_t *fewer = arena_array(arena, size_t, pick->count - 1);
+    memcpy(fewer, pick->files, largest * sizeof *fewer);
+    memcpy(fewer + largest, pick->files + largest + 1, (pick->count - largest - 1) * sizeof *fewer);
+    pick->files = fewer;
+    pick->count--;
+    check(now, pick);
+    return true;
 }
 
 bool strategy_major(struct strategy *strategy, const struct compaction_now *now, bool splits,

@@ -73,6 +73,7 @@ struct compaction_pick {
     size_t expired_count;
     size_t *expired; /* ... and those that go unread */
     int level;       /* that they were taken from; -1: of none */
+    int64_t last;    /* Leveled: the last token of all that is read; it goes on behind it */
     size_t cuts_count;
     int64_t *cuts; /* a file ends at each of these tokens (Unified) */
     size_t outputs_count;
@@ -95,9 +96,8 @@ enum compaction_class strategy_class(const struct strategy *);
 /* The next thing to do; kind NONE when there is none.  In the arena. */
 void strategy_pick(struct strategy *, const struct compaction_now *, struct arena *,
                    struct compaction_pick *out);
-/* It has been done: files it wrote, for strategies that remember where they were. */
-void strategy_done(struct strategy *, const struct compaction_now *,
-                   const struct compaction_pick *);
+/* It has been done; for strategies that remember where they were. */
+void strategy_done(struct strategy *, const struct compaction_pick *);
 /* Everything at once (`compact`): one or several picks, of which the i-th is wanted; false: there
  * are not so many.  `splits`: --split-output, for SizeTiered. */
 bool strategy_major(struct strategy *, const struct compaction_now *, bool splits, size_t i,

@@ -18,8 +18,9 @@ struct strategy_kind {
     /* As in strategy.h; `out` is a pick of nothing when they are called. */
     void (*pick)(struct strategy *, const struct compaction_now *, struct arena *,
                  struct compaction_pick *out);
-    void (*done)(struct strategy *, const struct compaction_now *,
-                 const struct compaction_pick *); /* NULL: it remembers nothing */
+    void (*done)(struct strategy *, const struct compaction_pick *); /* NULL: remembers nothing */
+    /* For lack of space: may this one of the pick's files stay out?  NULL: any. */
+    bool (*spares)(const struct compaction_now *, const struct compaction_pick *, size_t place);
     bool (*major)(struct strategy *, const struct compaction_now *, bool splits, size_t i,
                   struct arena *, struct compaction_pick *out);
     void (*these)(struct strategy *, const struct compaction_now *, const size_t *files,

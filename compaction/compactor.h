@@ -61,7 +61,8 @@ void compactor_settle(struct compactor *, struct io_req *, struct op *);
 
 /* ---- what is seen; everything in the arena ---- */
 struct compaction_running {
-    uint64_t id;
+    uint64_t id;      /* from 1, on this shard */
+    struct uuid task; /* version 1, of when it began; its id in the history too */
     struct uuid table;
     enum compaction_kind kind;
     bool is_asked;                    /* by a person */
@@ -102,7 +103,9 @@ struct compactor_counts {
     uint64_t bytes_in, bytes_out, purged;
     uint64_t pending, pending_bytes, running;
     uint64_t slices, slices_over, slice_ns_max;
-    uint64_t slow_ns_a_kib; /* how much writers are slowed now */
+    uint64_t slow_ns_a_kib;    /* how much writers are slowed now */
+    uint64_t bytes_per_second; /* as set: of this shard; 0: not limited */
+    unsigned at_once;
 };
 void compactor_counts(const struct compactor *, struct compactor_counts *out);
 /* Bytes that compactions of the table have written since the start; for sweeps. */

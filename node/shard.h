@@ -7,6 +7,7 @@
 #include "base/histogram.h"
 #include "base/slab.h"
 #include "cluster/cluster.h"
+#include "compaction/compaction.h"
 #include "coordinator/coordinator.h"
 #include "cql/cql.h"
 #include "io/log.h"
@@ -34,7 +35,8 @@ struct shard {
     struct memory_plan plan; /* this shard's share */
     struct catalog catalog;
     struct cluster *cluster;
-    struct store *store; /* NULL until it has been replayed */
+    struct store *store;         /* NULL until it has been replayed */
+    struct compactor *compactor; /* NULL until the store is open, and when it closes */
     struct coordinator *coordinator;
     struct prepared prepared;
     struct list sessions;      /* struct session.link */

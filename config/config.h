@@ -11,6 +11,7 @@
  *     setting.h    a setting as data: reading and printing a value of each kind
  *     parse.c      YAML events to settings        check.c    what settings demand of one another
  *     print.c      the commented file
+ *     tree.h       files of another shape (sweeps, tables): any YAML as a tree with its places
  *
  *     config_defaults(&config);
  *     err = config_parse(&config, &arena, path, text, &report);
@@ -24,6 +25,7 @@
 #pragma once
 #include "base/base.h"
 #include "config/settings.h"
+#include "config/tree.h"
 
 struct arena;
 struct buf;

@@ -13,6 +13,9 @@ bool files_meet(const struct compaction_file *, const struct compaction_file *);
  * `out` has room for files_count.  Files that are busy, suspect or shared stay; with purges_nothing
  * all stay. */
 size_t garbage_expired(const struct compaction_now *, bool ignores_overlaps, size_t *out);
+/* Those inputs of the pick that are expired go unread; its kind becomes EXPIRED when none is left
+ * to read. */
+void garbage_leave(const struct compaction_now *, struct arena *, struct compaction_pick *);
 /* Why the file cannot go yet although it is wholly past gc_before, or why it is not past it: the
  * other file (or NULL: memtables) that may hold older data; for `compaction why`. */
 struct garbage_block {
@@ -24,6 +27,11 @@ struct garbage_block {
 void garbage_why(const struct compaction_now *, size_t file, struct garbage_block *out);
 /* Share of its cells that can be purged at gc_before, 0..1 and above. */
 double garbage_ratio(const struct compaction_file *, int64_t gc_before);
-/* Is one file by itself worth a compaction? */
-bool garbage_is_worth(const struct compaction_now *, size_t file, double threshold,
-                      int64_t interval_seconds, bool is_unchecked);
+/* Is one file by itself worth a compaction, for what can be purged in it? */
+struct garbage_rule { /* of the table: model/params.h */
+    double threshold;
+    int64_t interval_seconds;
+    bool is_unchecked;
+};
+bool garbage_is_worth(const struct compaction_now *, size_t file, const struct garbage_rule *,
+                      struct arena *);

@@ -8,10 +8,12 @@
  * Invariants of a pick, checked here whoever made it:
  *     1. it takes only files that are free, none of them twice, ascending;
  *     2. a kind that writes has outputs, and its cuts ascend;
- *     3. it has a reason.
+ *     3. it has a reason;
+ *     4. what is expired in it is not read (garbage.h).
  */
 // SPDX-License-Identifier: Apache-2.0
 #include "base/mem.h"
+#include "compaction/garbage.h"
 #include "compaction/strategy_inside.h"
 
 #include <math.h>
@@ -78,6 +80,7 @@ void strategy_pick(struct strategy *strategy, const struct compaction_now *now, 
 {
     *out = (struct compaction_pick){ .level = -1 };
     strategy->kind->pick(strategy, now, arena, out);
+    garbage_leave(now, arena, out);
     check(now, out);
 }
 
@@ -116,6 +119,7 @@ bool strategy_major(struct strategy *strategy, const struct compaction_now *now,
 {
     *out = (struct compaction_pick){ .level = -1 };
     bool found = strategy->kind->major(strategy, now, splits, i, arena, out);
+    garbage_leave(now, arena, out);
     check(now, out);
     ensure(found == (out->kind != COMPACTION_NONE));
     return found;
@@ -127,6 +131,7 @@ void strategy_these(struct strategy *strategy, const struct compaction_now *now,
 {
     *out = (struct compaction_pick){ .level = -1 };
     strategy->kind->these(strategy, now, files, count, arena, out);
+    garbage_leave(now, arena, out);
     check(now, out);
 }
 

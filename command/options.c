@@ -15,15 +15,15 @@ enum option_kind { KIND_TEXT, KIND_COUNT, KIND_YES, KIND_LEVEL, KIND_ROUTE };
 struct option {
     const char *name;
     enum option_kind kind;
-    char letter; /* 0: none */
+    const char *brief; /* "": none */
     size_t offset;
     const char *initial, *allowed, *value, *help;
 };
 
 static const struct option table[OPTIONS_COUNT] = {
-#define OPTION_ROW(flag, field, kind, letter, initial, allowed, value, help)            \
-    [OPTION_##field] = { flag,    KIND_##kind, letter, offsetof(struct options, field), \
-                         initial, allowed,     value,  help },
+#define OPTION_ROW(flag, field, kind, brief, initial, allowed, value, help)            \
+    [OPTION_##field] = { flag,    KIND_##kind, brief, offsetof(struct options, field), \
+                         initial, allowed,     value, help },
     OPTION_LIST(OPTION_ROW)
 #undef OPTION_ROW
 };
@@ -135,14 +135,14 @@ static void defaults_put(struct options *into)
     }
 }
 
-/* The option that an argument names, a letter among those that are taken; *value is what stands
+/* The option that an argument names, a short name among those that are taken; *value is what stands
  * behind its '=', or NULL. */
 static const struct option *option_find(const char *argument, uint64_t takes, const char **value)
 {
     *value = NULL;
     if (argument[1] != '-') {
         for (size_t i = 0; i < OPTIONS_COUNT; i++)
-            if ((takes >> i & 1) && table[i].letter == argument[1] && argument[2] == '\0')
+            if ((takes >> i & 1) && argument[1] && strcmp(table[i].brief, argument + 1) == 0)
                 return &table[i];
         return NULL;
     }
@@ -223,8 +223,8 @@ void options_help(uint64_t takes, FILE *out)
         int size = snprintf(flag, sizeof flag, "%s%s", o->name, *o->value ? " " : "");
         size_t room = sizeof flag - (size_t)size;
         (void)snprintf(flag + size, room, "%s", o->value);
-        if (o->letter)
-            fprintf(out, "    -%c, --%-24s %s", o->letter, flag, o->help);
+        if (*o->brief)
+            fprintf(out, "    -%s, --%-*s %s", o->brief, 25 - (int)strlen(o->brief), flag, o->help);
         else
             fprintf(out, "        --%-24s %s", flag, o->help);
         if (*o->initial)

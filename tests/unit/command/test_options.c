@@ -63,6 +63,19 @@ START_TEST(a_dash_is_a_word_and_two_end_the_flags)
 }
 END_TEST
 
+START_TEST(a_short_name_may_have_two_letters_and_its_value_a_sign)
+{
+    static const uint64_t tokens = TAKES(start_token) | TAKES(end_token) | TAKES(splits);
+    char *words[] = { "-st", "-9", "-s", "-et", "10" }, *wrong_words[] = { "-s", "-t", "1" };
+    ck_assert_int_eq(options_parse(&options, tokens, 5, words, &report), OK);
+    ck_assert_str_eq(options.start_token, "-9");
+    ck_assert_str_eq(options.end_token, "10");
+    ck_assert(options.splits && options.words_count == 0);
+    ck_assert_int_eq(options_parse(&options, tokens, 3, wrong_words, &report), ERR_SYNTAX);
+    ck_assert_str_eq(report.text, "-t is not known here");
+}
+END_TEST
+
 static const struct {
     const char *line, *sentence;
 } wrong[] = {
@@ -79,7 +92,6 @@ static const struct {
     { "--port 99999999999999999999", "--port is a number from 1 to 65535" },
     { "--route sideways", "--route is one of aware|forward|random, not 'sideways'" },
     { "--consistency most", "--consistency is one of" },
-    { "a b c d e f g h i", "'i' is one word too many" },
 };
 
 START_TEST(what_is_wrong_is_said)
@@ -87,6 +99,20 @@ START_TEST(what_is_wrong_is_said)
     ck_assert_int_eq(parse(wrong[_i].line), ERR_SYNTAX);
     ck_assert_msg(strncmp(report.text, wrong[_i].sentence, strlen(wrong[_i].sentence)) == 0,
                   "'%s' does not begin with '%s'", report.text, wrong[_i].sentence);
+}
+END_TEST
+
+START_TEST(there_is_room_for_so_many_words_and_no_more)
+{
+    char *words[OPTIONS_WORDS_MAX + 1];
+    for (int i = 0; i < OPTIONS_WORDS_MAX; i++)
+        words[i] = "a";
+    words[OPTIONS_WORDS_MAX] = "b";
+    ck_assert_int_eq(options_parse(&options, takes, OPTIONS_WORDS_MAX, words, &report), OK);
+    ck_assert_uint_eq(options.words_count, OPTIONS_WORDS_MAX);
+    ck_assert_int_eq(options_parse(&options, takes, OPTIONS_WORDS_MAX + 1, words, &report),
+                     ERR_SYNTAX);
+    ck_assert_str_eq(report.text, "'b' is one word too many");
 }
 END_TEST
 
@@ -122,7 +148,9 @@ int main(void)
     tcase_add_test(t, without_flags_there_are_the_defaults);
     tcase_add_test(t, flags_and_words_may_be_mixed);
     tcase_add_test(t, a_dash_is_a_word_and_two_end_the_flags);
+    tcase_add_test(t, a_short_name_may_have_two_letters_and_its_value_a_sign);
     tcase_add_loop_test(t, what_is_wrong_is_said, 0, array_count(wrong));
+    tcase_add_test(t, there_is_room_for_so_many_words_and_no_more);
     tcase_add_test(t, levels_go_by_their_names_in_any_case);
     tcase_add_test(t, help_names_what_is_taken_and_nothing_else);
     suite_add_tcase(s, t);

@@ -38,6 +38,7 @@ enum compaction_class {
     COMPACTION_TIME_WINDOW,
     COMPACTION_UNIFIED,
 };
+const char *compaction_class_name(enum compaction_class); /* "UnifiedCompactionStrategy" */
 struct compaction_params {
     enum compaction_class class;
     bool is_given;   /* the table names it; else a configured default may take its place */

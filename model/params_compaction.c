@@ -24,6 +24,8 @@ static const char *const names[] = { [COMPACTION_SIZE_TIERED] = "SizeTieredCompa
                                      [COMPACTION_TIME_WINDOW] = "TimeWindowCompactionStrategy",
                                      [COMPACTION_UNIFIED] = "UnifiedCompactionStrategy" };
 
+const char *compaction_class_name(enum compaction_class class) { return names[class]; }
+
 #define IN(class) (1u << COMPACTION_##class)
 enum { TIERED = IN(SIZE_TIERED) | IN(LEVELED) | IN(TIME_WINDOW), ALL = TIERED | IN(UNIFIED) };
 enum form {
@@ -226,6 +228,11 @@ static enum err wrong(const struct rule *rule, const char *text, struct report *
         return report_set(report, ERR_CONFIG, "compaction: %s is %s%s (got '%.60s')", rule->name,
                           strchr(rule->words, ' ') ? "one of " : "",
                           rule->words + (*rule->words == '~'), text);
+    if (is_number && strcmp(rule->name, "max_threshold") == 0 && text_is(text, "0"))
+        return report_set(report, ERR_CONFIG,
+                          "compaction: %s is %s of %.0f or more (got '0'); 'enabled': false is "
+                          "what stops compactions",
+                          rule->name, forms[rule->form], rule->least);
     if (is_number)
         return report_set(report, ERR_CONFIG, "compaction: %s is %s of %.0f or more (got '%.60s')",
                           rule->name, forms[rule->form], rule->least, text);
@@ -235,14 +242,27 @@ static enum err wrong(const struct rule *rule, const char *text, struct report *
 
 /* ---- the map ---- */
 
+/* With the options that the class has by itself; all of them would be a page. */
+static enum err no_option(enum compaction_class class, const char *name, struct report *report)
+{
+    char own[300] = "";
+    size_t size = 0;
+    for (size_t i = 0; i < array_count(rules); i++)
+        if (rules[i].classes & 1u << class && rules[i].classes != ALL && size < sizeof own)
+            size += (size_t)snprintf(own + size, sizeof own - size, ", %s", rules[i].name);
+    return report_set(report, ERR_CONFIG,
+                      "compaction: %s has no option '%.40s'; it has enabled, the tombstone "
+                      "options%s",
+                      names[class], name, own);
+}
+
 static enum err check_pair(enum compaction_class class, const char *name, const char *value,
                            struct report *report)
 {
     for (size_t i = 0; i < array_count(rules); i++)
         if ((rules[i].classes & 1u << class) && strcmp(rules[i].name, name) == 0)
             return value_fits(&rules[i], value) ? OK : wrong(&rules[i], value, report);
-    return report_set(report, ERR_CONFIG, "compaction: %s has no option '%.60s'", names[class],
-                      name);
+    return no_option(class, name, report);
 }
 
 static enum err class_of(const struct option *option, enum compaction_class *out,
@@ -256,7 +276,9 @@ static enum err class_of(const struct option *option, enum compaction_class *out
             *out = (enum compaction_class)i;
             return OK;
         }
-    return report_set(report, ERR_CONFIG, "compaction: unknown class '%.100s'", name);
+    return report_set(report, ERR_CONFIG,
+                      "compaction: unknown class '%.100s'; there are %s, %s, %s, %s", name,
+                      names[0], names[1], names[2], names[3]);
 }
 
 static double number_of(const struct option *option, const char *name, double initial)
@@ -272,17 +294,24 @@ static enum err agree(enum compaction_class class, const struct option *option,
 {
     const char *size = option_pair(option, "min_sstable_size");
     const char *target = option_pair(option, "target_sstable_size");
-    if (number_of(option, "min_threshold", 4) > number_of(option, "max_threshold", 32))
-        return report_set(report, ERR_CONFIG, "compaction: min_threshold is above max_threshold");
-    if (number_of(option, "bucket_high", 1.5) <= number_of(option, "bucket_low", 0.5))
-        return report_set(report, ERR_CONFIG, "compaction: bucket_high is not above bucket_low");
+    double threshold = number_of(option, "min_threshold", 4);
+    double threshold_most = number_of(option, "max_threshold", 32);
+    double low = number_of(option, "bucket_low", 0.5), high = number_of(option, "bucket_high", 1.5);
+    if (threshold > threshold_most)
+        return report_set(report, ERR_CONFIG,
+                          "compaction: min_threshold (%.0f) is at most max_threshold (%.0f)",
+                          threshold, threshold_most);
+    if (high <= low)
+        return report_set(report, ERR_CONFIG,
+                          "compaction: bucket_high (%g) is above bucket_low (%g)", high, low);
     double least = 0, most = 1024 * MIB;
     if (class != COMPACTION_UNIFIED || !size || !size_of(size, &least) ||
         (target && !size_of(target, &most)) || least < most * HALF_ROOT)
         return OK;
     return report_set(report, ERR_CONFIG,
                       "compaction: min_sstable_size is below target_sstable_size by at least the "
-                      "square root of 2");
+                      "square root of 2 (got '%.40s' and '%.40s')",
+                      size, target ? target : "1GiB");
 }
 
 static void show(struct compaction_params *out, struct arena *arena, const struct option *option)

@@ -41,12 +41,14 @@ static enum err put_text(const char *name, const char *value)
     return err;
 }
 
+static struct report said; /* of the last map */
+
 static enum err put_map(const char *name, const char *text)
 {
-    struct report report = { 0 };
     struct option option = map_of(name, text);
-    enum err err = table_params_put(&params, &arena, &option, &report);
-    ck_assert_int_eq(report.err, err);
+    said = (struct report){ 0 };
+    enum err err = table_params_put(&params, &arena, &option, &said);
+    ck_assert_int_eq(said.err, err);
     return err;
 }
 
@@ -463,6 +465,48 @@ START_TEST(every_option_of_compaction_has_its_range)
 }
 END_TEST
 
+static const struct {
+    const char *given, *sentence;
+} refusals[] = {
+    { "Best",
+      "compaction: unknown class 'Best'; there are SizeTieredCompactionStrategy, "
+      "LeveledCompactionStrategy, TimeWindowCompactionStrategy, UnifiedCompactionStrategy" },
+    { "UnifiedCompactionStrategy; min_threshold: 4",
+      "compaction: UnifiedCompactionStrategy has no option 'min_threshold'; it has enabled, the "
+      "tombstone options, scaling_parameters, target_sstable_size, min_sstable_size, "
+      "flush_size_override, base_shard_count, sstable_growth, max_sstables_to_compact, "
+      "expired_sstable_check_frequency_seconds, unsafe_aggressive_sstable_expiration, "
+      "overlap_inclusion_method" },
+    { "LeveledCompactionStrategy; scaling_parameters: T4",
+      "compaction: LeveledCompactionStrategy has no option 'scaling_parameters'; it has enabled, "
+      "the tombstone options, min_threshold, max_threshold, min_sstable_size, bucket_low, "
+      "bucket_high, sstable_size_in_mb, fanout_size, single_sstable_uplevel" },
+    { "UnifiedCompactionStrategy; scaling_parameters: L1",
+      "compaction: scaling_parameters is a list such as T4, L10, N, -8 (got 'L1')" },
+    { "UnifiedCompactionStrategy; base_shard_count: 0",
+      "compaction: base_shard_count is a whole number of 1 or more (got '0')" },
+    { "UnifiedCompactionStrategy; overlap_inclusion_method: SOME",
+      "compaction: overlap_inclusion_method is one of NONE SINGLE TRANSITIVE (got 'SOME')" },
+    { "UnifiedCompactionStrategy; min_sstable_size: 800MiB",
+      "compaction: min_sstable_size is below target_sstable_size by at least the square root of 2 "
+      "(got '800MiB' and '1GiB')" },
+    { "SizeTieredCompactionStrategy; max_threshold: 0",
+      "compaction: max_threshold is a whole number of 2 or more (got '0'); 'enabled': false is "
+      "what stops compactions" },
+    { "SizeTieredCompactionStrategy; max_threshold: 7; min_threshold: 8",
+      "compaction: min_threshold (8) is at most max_threshold (7)" },
+    { "SizeTieredCompactionStrategy; bucket_high: 0.5",
+      "compaction: bucket_high (0.5) is above bucket_low (0.5)" },
+};
+
+START_TEST(a_refusal_of_compaction_names_the_option_its_value_and_what_is_allowed)
+{
+    const char *given = arena_printf(&arena, "class: %s", refusals[_i].given);
+    ck_assert_int_eq(put_map("compaction", given), ERR_CONFIG);
+    ck_assert_str_eq(said.text, refusals[_i].sentence);
+}
+END_TEST
+
 START_TEST(compaction_is_shown_with_its_full_class_and_thresholds)
 {
     ck_assert_int_eq(put_map("compaction", "min_threshold: 8"), ERR_CONFIG);
@@ -557,6 +601,9 @@ int main(void)
     tcase_add_loop_test(tcase, compression_is_read_and_shown, 0, array_count(compressions));
     tcase_add_loop_test(tcase, every_option_of_compaction_has_its_range, 0,
                         array_count(compactions));
+    tcase_add_loop_test(tcase,
+                        a_refusal_of_compaction_names_the_option_its_value_and_what_is_allowed, 0,
+                        array_count(refusals));
     tcase_add_test(tcase, compaction_is_shown_with_its_full_class_and_thresholds);
     tcase_add_test(tcase, extensions_are_blobs);
     tcase_add_test(tcase, options_of_a_table_are_read_together);

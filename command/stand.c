@@ -33,7 +33,7 @@ static uint64_t value_number(const struct stand *s, const struct stand_column *c
     if (c->role == STAND_DOCUMENT)
         return row;
     uint64_t place = c->is_per_register ? ~stand_register(s, row) : row;
-    uint64_t drawn = mix(mix(c->salt + place * MIX) + version * MIX);
+    uint64_t drawn = mix(c->salt + place * MIX + version * UINT64_C(0xd1b54a32d192ed03));
     return ((drawn >> 32) * c->cardinality) >> 32;
 }
 
@@ -51,11 +51,11 @@ static double money(uint64_t number) { return (double)number / 100; }
 static size_t value_put(const struct stand_column *c, uint64_t number, uint8_t *out)
 {
     uint8_t whole[8];
-    size_t size = type_fixed_bytes(c->type);
+    size_t size = c->size;
     double amount = money(number);
     if (c->type->kind == TYPE_TEXT) {
         text_put(number, c->salt, out);
-        return STAND_TEXT_BYTES;
+        return size;
     }
     if (c->type->kind == TYPE_DOUBLE)
         memcpy(&number, &amount, sizeof number);
@@ -258,25 +258,4 @@ void stand_probe(const struct stand_writer *w, uint64_t row, struct stand_probe 
     buf_deinit(&bound);
     out->slices_count = 1;
     out->slices = &p->slice;
-}
-
-/* A Feistel network of four rounds over an even number of bits that hold `rows`; a number beyond
- * them is sent through again, so what comes out is an order of the rows alone. */
-uint64_t stand_shuffled(uint64_t i, uint64_t rows, uint64_t seed)
-{
-    unsigned half = 1;
-    ensure(i < rows && rows <= UINT64_C(1) << 40);
-    while (UINT64_C(1) << (2 * half) < rows)
-        half++;
-    uint64_t mask = (UINT64_C(1) << half) - 1;
-    do {
-        uint64_t left = i >> half, right = i & mask;
-        for (uint64_t round = 1; round <= 4; round++) {
-            uint64_t next = left ^ (mix(seed + round * MIX + right) & mask);
-            left = right;
-            right = next;
-        }
-        i = left << half | right;
-    } while (i >= rows);
-    return i;
 }

@@ -19,6 +19,7 @@ enum stand_role { STAND_REGISTER, STAND_DOCUMENT, STAND_VALUE };
 struct stand_column {
     const char *name;
     const struct type *type;
+    size_t size; /* of a value */
     enum stand_role role;
     bool is_per_register; /* one value for all documents of a register */
     uint32_t cardinality; /* of a VALUE: how many different values it has */
@@ -78,6 +79,3 @@ struct stand_probe {
 };
 /* A read of one row, whole; the probe is kept as long as the read. */
 void stand_probe(const struct stand_writer *, uint64_t row, struct stand_probe *, struct read *out);
-
-/* The i-th of `rows` numbers in a drawn order in which each comes once; rows up to 2^40. */
-uint64_t stand_shuffled(uint64_t i, uint64_t rows, uint64_t seed);

@@ -101,6 +101,7 @@ static enum err read_column(const struct stand *s, const struct config_tree *tre
     murmur3_cassandra(bytes_text(c->name), hash);
     c->salt = hash[0] ^ s->seed;
     c->type = type_by_name(bytes_text(type_names[type]));
+    c->size = c->type->kind == TYPE_TEXT ? STAND_TEXT_BYTES : type_fixed_bytes(c->type);
     err = read_role(tree, config_tree_member(block, "is"), c);
     if (err == OK)
         err = read_cardinality(tree, block, type, c);

@@ -23,7 +23,12 @@
 /* Facts: compaction.md 1.4. */
 #define FLUSH_AVERAGE_ALPHA 0.0046
 
-static const struct strategy_kind *const kinds[] = { [COMPACTION_UNIFIED] = &strategy_unified };
+static const struct strategy_kind *const kinds[] = {
+    [COMPACTION_SIZE_TIERED] = &strategy_tiered,
+    [COMPACTION_LEVELED] = &strategy_leveled,
+    [COMPACTION_TIME_WINDOW] = &strategy_window,
+    [COMPACTION_UNIFIED] = &strategy_unified,
+};
 
 struct strategy *strategy_new(const struct compaction_params *params,
                               const struct strategy_scale *scale)

@@ -30,8 +30,11 @@ struct compactor_options {
 /* Sets itself as the store's policy, and works from then on. */
 void compactor_open(struct io *, struct io_req *, struct op *, const struct compactor_options *,
                     struct compactor **out, struct report *failed);
-/* Stops what runs, waits for it, unsets the policy; *compactor becomes NULL at once. */
+/* Stops what runs and what was asked, waits for it, unsets the policy; *compactor becomes NULL at
+ * once. */
 void compactor_close(struct compactor **, struct io_req *, struct op *);
+/* ALTER, CREATE, DROP: what has changed for its tables counts from the next pick on. */
+void compactor_catalog_changed(struct compactor *);
 
 /* ---- what a person asks; all complete when it is done ---- */
 struct compact_ask {
@@ -120,6 +123,10 @@ struct compaction_plan {
 /* ERR_NOT_FOUND; ERR_CONFIG: the option is wrong, as ALTER TABLE would say it. */
 enum err compactor_plan(struct compactor *, const struct uuid *table, const struct option *with,
                         struct arena *, struct compaction_plan *out, struct report *);
-/* Why the file is still here: sentences. */
+/* Why the file is still here: sentences.  ERR_NOT_FOUND: the table, or the file on this shard. */
+struct compaction_why {
+    size_t count;
+    const char **sentences;
+};
 enum err compactor_why(struct compactor *, const struct uuid *table, uint64_t generation,
-                       struct arena *, size_t *count, const char ***sentences, struct report *);
+                       struct arena *, struct compaction_why *out, struct report *);

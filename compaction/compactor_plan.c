@@ -1,0 +1,229 @@
+/* compactor_plan.c - what another setting would do, and why a file is still here; in sentences.
+ *
+ *     plan:  the table's files as they are ──> forecast with the new params ──> steps, figures
+ *     why:   one file, the others, the memtables ──> what keeps it, and from when it can go
+ *
+ * Nothing is changed.  Groups of other repair states are planned each by itself and added up.
+ */
+// SPDX-License-Identifier: Apache-2.0
+#include "base/calendar.h"
+#include "compaction/compactor_inside.h"
+#include "compaction/garbage.h"
+
+#include <stdarg.h>
+
+enum { STEPS_MAX = 100 };
+static const double mib = 1048576;
+
+struct sentences {
+    struct arena *arena;
+    struct buf list; /* const char * */
+    size_t left_out;
+};
+
+static void say(struct sentences *s, const char *format, ...) printf_like(2, 3);
+static void say(struct sentences *s, const char *format, ...)
+{
+    char text[700];
+    va_list args;
+    if (s->list.size / sizeof(char *) >= STEPS_MAX) {
+        s->left_out++;
+        return;
+    }
+    va_start(args, format);
+    vsnprintf(text, sizeof text, format, args);
+    va_end(args);
+    const char *copy = arena_text(s->arena, bytes_text(text));
+    buf_put(&s->list, &copy, sizeof copy);
+}
+
+static size_t sentences_end(struct sentences *s, const char ***out)
+{
+    if (s->left_out) {
+        const char *more = arena_printf(s->arena, "... and %zu more", s->left_out);
+        buf_put(&s->list, &more, sizeof more);
+    }
+    *out = (const char **)(void *)s->list.data;
+    return s->list.size / sizeof(char *);
+}
+
+static enum err no_table(struct report *report)
+{
+    return report_set(report, ERR_NOT_FOUND, "there is no such table");
+}
+
+/* ---- plan ---- */
+
+static void plan_step(void *context, const struct forecast_step *step)
+{
+    struct sentences *s = context;
+    const struct compaction_pick *p = step->pick;
+    uint64_t bytes = 0;
+    for (size_t i = 0; i < p->count; i++)
+        bytes += step->files[p->files[i]].bytes;
+    if (p->kind == COMPACTION_EXPIRED)
+        say(s, "%zu expired files go unread: %s", p->expired_count, p->reason);
+    else if (p->kind == COMPACTION_RELEVEL)
+        say(s, "one file of %.1f MiB changes its level: %s", (double)bytes / mib, p->reason);
+    else
+        say(s, "%zu files of %.1f MiB become %.1f MiB: %s", p->count, (double)bytes / mib,
+            (double)step->output_bytes / mib, p->reason);
+}
+
+static void figures_add(struct forecast_figures *into, const struct forecast_figures *f)
+{
+    into->flushes += f->flushes;
+    into->flushed_bytes += f->flushed_bytes;
+    into->compactions += f->compactions;
+    into->written_bytes += f->written_bytes;
+    into->files += f->files;
+    into->bytes += f->bytes;
+    into->peak_bytes += f->peak_bytes;
+    into->files_a_key += f->files_a_key;
+    into->files_a_read += f->files_a_read;
+    into->floor_bytes += f->floor_bytes;
+}
+
+/* What runs now is not foreseen: its inputs count as they are. */
+static void plan_add(struct forecast *f, struct compaction_file file)
+{
+    file.is_busy = false;
+    if (!file.is_suspect && !file.is_shared)
+        forecast_add(f, &file);
+}
+
+static void plan_group(struct compactor *c, struct tended *t, const struct look_group *g,
+                       const struct compaction_params *params, struct compaction_plan *out,
+                       struct sentences *s)
+{
+    const struct table *table = catalog_table_by_id(c->options.catalog, &t->id);
+    struct forecast_options options = { .params = params,
+                                        .scale = c->options.scale,
+                                        .local = g->now.local,
+                                        .now_seconds = g->now.now_seconds,
+                                        .gc_grace_seconds = table->params->gc_grace_seconds };
+    struct forecast_figures figures;
+    struct forecast *f = forecast_new(&options);
+    for (size_t i = 0; i < g->now.files_count; i++)
+        plan_add(f, g->now.files[i]);
+    forecast_figures(f, &figures);
+    figures_add(out->before, &figures);
+    forecast_settle(f, plan_step, s);
+    forecast_figures(f, &figures);
+    figures_add(out->after, &figures);
+    forecast_free(&f);
+}
+
+enum err compactor_plan(struct compactor *c, const struct uuid *id, const struct option *with,
+                        struct arena *arena, struct compaction_plan *out, struct report *report)
+{
+    struct tended *t = tended_of(c, id);
+    if (!t || !tended_renew(c, t))
+        return no_table(report);
+    struct table_params params = *t->table->params;
+    enum err err = table_params_put(&params, arena, with, report);
+    if (err != OK)
+        return err;
+    struct sentences s = { .arena = arena, .list = buf_in(arena) };
+    struct look look;
+    *out = (struct compaction_plan){ .before = arena_new(arena, struct forecast_figures),
+                                     .after = arena_new(arena, struct forecast_figures) };
+    look_take(c, t, arena, &look);
+    for (size_t i = 0; i < look.groups_count; i++)
+        plan_group(c, t, &look.groups[i], &params.compaction, out, &s);
+    look_done(&look);
+    out->steps_count = sentences_end(&s, &out->steps);
+    return OK;
+}
+
+/* ---- why ---- */
+
+static const char *date_text(struct arena *arena, int64_t seconds)
+{
+    char text[40];
+    calendar_print_millis(seconds * 1000, text);
+    return arena_text(arena, bytes_text(text));
+}
+
+static void why_past(struct sentences *s, const struct compaction_now *now,
+                     const struct compaction_file *f, const struct garbage_block *b)
+{
+    long long grace = now->now_seconds - now->gc_before;
+    if (b->from_seconds == INT64_MAX)
+        say(s, "it has rows without a time to live: those stay until a compaction brings it "
+               "together with what overwrites or deletes them");
+    else if (b->is_expired)
+        say(s, "everything in it is deleted or expired, and past gc_grace_seconds (%lld) since %s",
+            grace, date_text(s->arena, b->from_seconds));
+    else
+        say(s,
+            "everything in it is deleted or has a time to live: it is past gc_grace_seconds "
+            "(%lld) from %s on",
+            grace, date_text(s->arena, b->from_seconds));
+    if (now->purges_nothing)
+        say(s, "the table has only_purge_repaired_tombstones, and the file is not repaired: its "
+               "tombstones stay until it is");
+    say(s, "%.0f%% of its cells could be left out now", 100 * garbage_ratio(f, now->gc_before));
+}
+
+static void why_blocked(struct sentences *s, const struct garbage_block *b)
+{
+    if (!b->is_blocked)
+        say(s, "nothing else holds data as old as its deletions");
+    else if (b->blocker)
+        say(s,
+            "file %llu (timestamps from %lld on) may hold older data that its deletions hide: "
+            "they can go only with it or after it",
+            (unsigned long long)b->blocker->id, (long long)b->blocker->timestamp_min);
+    else
+        say(s, "memtables may hold older data that its deletions hide: they can go after the next "
+               "flush at the earliest");
+}
+
+static void why_next(struct sentences *s, const struct tended *t, const struct tended_group *g,
+                     const struct compaction_file *f)
+{
+    const char *off = tended_is_off(t);
+    if (f->is_suspect)
+        say(s, "it is damaged and set aside: no compaction takes it");
+    if (f->is_shared)
+        say(s, "other shards read it too: it is taken apart after a start, before that no "
+               "compaction takes it");
+    if (f->is_busy)
+        say(s, "a compaction that runs now has it among its inputs");
+    say(s, "compaction: %s", off ? off : g->reason);
+}
+
+enum err compactor_why(struct compactor *c, const struct uuid *id, uint64_t generation,
+                       struct arena *arena, struct compaction_why *out, struct report *report)
+{
+    struct tended *t = tended_of(c, id);
+    struct sentences s = { .arena = arena, .list = buf_in(arena) };
+    struct look look;
+    bool is_found = false;
+    if (!t || !tended_renew(c, t))
+        return no_table(report);
+    look_take(c, t, arena, &look);
+    for (size_t i = 0; i < look.groups_count; i++)
+        for (size_t k = 0; k < look.groups[i].now.files_count; k++) {
+            const struct compaction_now *now = &look.groups[i].now;
+            const struct compaction_file *f = &now->files[k];
+            struct garbage_block block;
+            if (f->id != generation)
+                continue;
+            is_found = true;
+            say(&s, "it has about %llu partitions in %.1f MiB, written at %s",
+                (unsigned long long)f->partitions, (double)f->bytes / mib,
+                date_text(arena, f->created_seconds));
+            garbage_why(now, k, &block);
+            why_past(&s, now, f, &block);
+            why_blocked(&s, &block);
+            why_next(&s, t, tended_group_of(c, t, &look.groups[i].id), f);
+        }
+    look_done(&look);
+    out->count = sentences_end(&s, &out->sentences);
+    return is_found
+               ? OK
+               : report_set(report, ERR_NOT_FOUND, "%s.%s has no file %llu on this shard",
+                            t->table->keyspace, t->table->name, (unsigned long long)generation);
+}

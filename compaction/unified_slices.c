@@ -43,8 +43,8 @@ uint64_t unified_slices(const struct unified_options *options, double bytes)
     if (growth == 1)
         return base;
     if (growth == 0) {
-        double times = bytes / (target * HALF_ROOT * (double)base);
-        return base * power_below(fmin(times, (double)(1 << DOUBLINGS_MAX)));
+        double times = bytes / (target * HALF_ROOT * (double)base), most = 1 << DOUBLINGS_MAX;
+        return base * power_below(times > most ? most : times);
     }
     double doublings = log2(bytes / (target * (double)base)) * (1 - growth) + 0.5;
     if (doublings >= DOUBLINGS_MAX)

@@ -6,6 +6,8 @@
  *
  *     chunk_load:   read ──> keep ──> ended
  *
+ *     with a stream:  what it has read ahead ──> checked, unpacked ──> pinned, not in the cache
+ *
  * Invariant: a block is put into the cache only after its checksum has agreed.
  */
 // SPDX-License-Identifier: Apache-2.0
@@ -14,6 +16,7 @@
 #include "base/hash.h"
 #include "base/mem.h"
 #include "io/log.h"
+#include "store/stream.h"
 
 enum { READ, KEEP };
 enum { CRC_BYTES = 4, RAW_KEEP_BYTES = 256 * 1024, UNPACK_BYTES_PER_NS = 2 };
@@ -110,6 +113,13 @@ static size_t raw_bytes(const struct chunk_wish *w, const struct chunk_place *pl
     return place->stored_bytes + (is_compressed(w) ? CRC_BYTES : 0);
 }
 
+size_t chunk_stored(const struct chunk_wish *w, uint64_t *offset)
+{
+    struct chunk_place place = place_of(w);
+    *offset = place.offset;
+    return raw_bytes(w, &place);
+}
+
 static bool chunk_check(const struct chunk_wish *w, struct bytes raw, struct block *to)
 {
     struct sstable *s = w->sstable;
@@ -123,29 +133,38 @@ static bool chunk_check(const struct chunk_wish *w, struct bytes raw, struct blo
     return crc == checks->crcs[w->number];
 }
 
-/* The raw bytes of the wish are in f->raw. */
-static enum err chunk_keep(struct fetch *f, const struct chunk_wish *w, struct block **out)
+/* A pinned block of it, which is not in the cache. */
+static enum err chunk_make(struct fetch *f, const struct chunk_wish *w, struct bytes raw,
+                           struct block **out)
 {
     struct sstable *s = w->sstable;
     struct chunk_place place = place_of(w);
-    if (f->raw.size != raw_bytes(w, &place)) {
+    if (raw.size != raw_bytes(w, &place)) {
         sstable_set_aside(s, w->component, place.offset, "the file is shorter than it was");
         return ERR_CORRUPT;
     }
     *out = cache_new_block(s->cache, s->file, cache_number(w), place.plain_bytes);
     io_charge(s->io, place.plain_bytes / UNPACK_BYTES_PER_NS);
-    if (!chunk_check(w, buf_bytes(&f->raw), *out)) {
+    if (!chunk_check(w, raw, *out)) {
         cache_cancel(s->cache, out);
         sstable_set_aside(s, w->component, place.offset, "a checksum does not agree");
         return ERR_CORRUPT;
     }
-    cache_put(s->cache, *out);
     if (w->component == COMPONENT_INDEX)
         f->cost->index_blocks++;
     else
         f->cost->chunks++;
     f->cost->unpacked_bytes += place.plain_bytes;
     return OK;
+}
+
+/* The raw bytes of the wish are in f->raw. */
+static enum err chunk_keep(struct fetch *f, const struct chunk_wish *w, struct block **out)
+{
+    enum err e = chunk_make(f, w, buf_bytes(&f->raw), out);
+    if (e == OK)
+        cache_put(w->sstable->cache, *out);
+    return e;
 }
 
 static uint8_t *raw_room(struct fetch *f, size_t size)
@@ -156,11 +175,28 @@ static uint8_t *raw_room(struct fetch *f, size_t size)
     return buf_take(&f->raw, size);
 }
 
+/* What comes by, for whoever reads on and on. */
+static enum err chunk_stream(struct fetch *f, const struct chunk_wish *w, struct block **out)
+{
+    struct bytes raw;
+    *out = stream_recent(f->stream, w->number);
+    if (*out)
+        return OK;
+    enum err e = stream_see(f->stream, w->number, &raw);
+    if (e == OK)
+        e = chunk_make(f, w, raw, out);
+    if (e == OK)
+        stream_keep(f->stream, *out);
+    return e;
+}
+
 enum err chunk_get(struct fetch *f, struct chunk_wish w, struct block **out)
 {
     struct sstable *s = w.sstable;
     if (s->damage.err)
         return s->damage.err;
+    if (f->stream)
+        return chunk_stream(f, &w, out);
     *out = cache_get(s->cache, s->file, cache_number(&w));
     if (*out)
         return OK;
@@ -281,12 +317,25 @@ static bool window_has(const struct window *w, uint64_t at, size_t want)
     return w->pin && skip < w->pin->size_bytes && want <= w->pin->size_bytes - skip;
 }
 
+/* Is all of it in what has been copied? */
+static bool window_has_spilled(const struct window *w, uint64_t at, size_t want)
+{
+    uint64_t skip = at - w->spill_at;
+    return skip < w->spill.size && want <= w->spill.size - skip;
+}
+
 enum err window_see(struct window *w, struct fetch *f, uint64_t at, size_t want)
 {
     if (window_has(w, at, want)) {
         size_t skip = (size_t)(at - w->pin_at);
         w->at = at;
         w->bytes = bytes_of(w->pin->data + skip, w->pin->size_bytes - skip);
+        return OK;
+    }
+    if (window_has_spilled(w, at, want)) {
+        size_t skip = (size_t)(at - w->spill_at);
+        w->at = at;
+        w->bytes = bytes_of(w->spill.data + skip, w->spill.size - skip);
         return OK;
     }
     uint64_t total = component_bytes(w->sstable, w->component);

@@ -18,9 +18,12 @@ struct chunk_wish {
     enum sstable_component component; /* DATA or INDEX */
     uint64_t number;
 };
+struct stream;
 /* What one read has in hand. */
 struct fetch {
     struct read_cost *cost;
+    struct stream
+        *stream; /* chunks of Data.db come from there, past the cache; NULL: they do not */
     struct chunk_wish wish; /* after ERR_WOULD_WAIT */
     struct block *held;     /* the last that was loaded for this read */
     struct cache *cache;
@@ -31,6 +34,8 @@ void fetch_deinit(struct fetch *);
 /* Bytes of the component as its readers see it, and of one chunk. */
 uint64_t component_bytes(const struct sstable *, enum sstable_component);
 uint32_t component_chunk_bytes(const struct sstable *, enum sstable_component);
+/* Where it stands as it is stored, and how many bytes it takes there. */
+size_t chunk_stored(const struct chunk_wish *, uint64_t *offset);
 /* Pinned.  ERR_WOULD_WAIT; ERR_CORRUPT and the file is set aside; ERR_IO. */
 enum err chunk_get(struct fetch *, struct chunk_wish, struct block **out);
 /* Reads what is wished for into the cache and holds it. */

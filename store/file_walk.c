@@ -97,15 +97,16 @@ static enum err walk_entry(struct file_walk *w, struct fetch *f)
 
 /* ---- Data.db ---- */
 
-/* Reads the head of the partition that the entry leads to: the walk stands there. */
-static enum err walk_head(struct file_walk *w, struct fetch *f)
+/* Reads the head at `place`: the walk stands before its rows.  A key that is borrowed from the
+ * window comes back. */
+static enum err walk_head(struct file_walk *w, struct fetch *f, uint64_t place, size_t wanted,
+                          struct bytes *key)
 {
     struct partition_head head;
-    size_t wanted = w->entry.key.size + ENTRY_BYTES;
     enum err e = ERR_WOULD_WAIT;
     while (e == ERR_WOULD_WAIT) {
         size_t asked = wanted;
-        e = window_see(&w->data, f, w->entry.place, asked);
+        e = window_see(&w->data, f, place, asked);
         if (e)
             return e;
         e = partition_head_decode(w->sstable->name.version, w->data.bytes, &head, &wanted);
@@ -113,30 +114,37 @@ static enum err walk_head(struct file_walk *w, struct fetch *f)
             e = ERR_CORRUPT;
     }
     if (e)
-        return walk_broken(w, COMPONENT_DATA, w->entry.place, "a partition's head is none");
-    if (!bytes_equal(head.key, w->entry.key))
-        return walk_broken(w, COMPONENT_DATA, w->entry.place,
-                           "another partition stands here than Index.db says");
-    w->place = w->entry.place;
-    w->rows_at = w->place + head.size_bytes;
+        return walk_broken(w, COMPONENT_DATA, place, "a partition's head is none");
+    *key = head.key;
+    w->place = place;
+    w->rows_at = place + head.size_bytes;
     w->deletion = head.deletion;
     w->stage = WALK_IDLE;
     w->head.kind = UNFILTERED_END;
     return OK;
 }
 
+static void walk_stands(struct file_walk *w, int64_t token, struct bytes key)
+{
+    w->token = token;
+    buf_clear(&w->key);
+    buf_put_bytes(&w->key, key);
+    w->at_end = false;
+    w->index_upto = 0;
+}
+
 /* The walk stands in the partition of the entry, whose token is known. */
 static enum err walk_arrive(struct file_walk *w, struct fetch *f, int64_t token)
 {
-    enum err e = walk_head(w, f);
+    struct bytes key;
+    enum err e = walk_head(w, f, w->entry.place, w->entry.key.size + ENTRY_BYTES, &key);
     if (e)
         return e;
-    w->token = token;
-    buf_clear(&w->key);
-    buf_put_bytes(&w->key, w->entry.key);
+    if (!bytes_equal(key, w->entry.key))
+        return walk_broken(w, COMPONENT_DATA, w->entry.place,
+                           "another partition stands here than Index.db says");
+    walk_stands(w, token, w->entry.key);
     w->entry.key = buf_bytes(&w->key);
-    w->at_end = false;
-    w->index_upto = 0;
     return OK;
 }
 
@@ -231,4 +239,27 @@ enum err file_walk_next_partition(struct file_walk *w, struct fetch *f)
         return e;
     int64_t token = partitioner_token(w->sstable->statistics.partitioner, w->entry.key);
     return walk_arrive(w, f, token);
+}
+
+/* ---- without it ---- */
+
+static enum err walk_at(struct file_walk *w, struct fetch *f, uint64_t place)
+{
+    struct bytes key;
+    if (place >= component_bytes(w->sstable, COMPONENT_DATA))
+        return walk_end(w);
+    enum err e = walk_head(w, f, place, ENTRY_BYTES, &key);
+    if (e)
+        return e;
+    w->entry = (struct index_entry){ .place = place };
+    walk_stands(w, partitioner_token(w->sstable->statistics.partitioner, key), key);
+    return OK;
+}
+
+enum err file_walk_begin(struct file_walk *w, struct fetch *f) { return walk_at(w, f, 0); }
+
+enum err file_walk_follow(struct file_walk *w, struct fetch *f)
+{
+    ensure(!w->at_end && w->stage == WALK_IN && w->head.kind == UNFILTERED_END);
+    return walk_at(w, f, w->at + 1); /* behind the byte that ends the partition */
 }

@@ -63,6 +63,10 @@ enum err file_walk_find(struct file_walk *, struct fetch *, int64_t token, struc
 /* The first partition at or behind token and key (empty: before every key of the token). */
 enum err file_walk_seek(struct file_walk *, struct fetch *, int64_t token, struct bytes key);
 enum err file_walk_next_partition(struct file_walk *, struct fetch *);
+/* From front to back without the index, which is left alone: the first partition; and the one
+ * behind that which has been gone through to its END. */
+enum err file_walk_begin(struct file_walk *, struct fetch *);
+enum err file_walk_follow(struct file_walk *, struct fetch *);
 /* kind END when it has none. */
 enum err file_walk_static(struct file_walk *, struct fetch *, struct unfiltered *out);
 /* Rows and markers from low to high, or back; both stay in place meanwhile. */

@@ -9,11 +9,10 @@
  * model/purge.h.
  *
  * Reading has its own way to the disk: large pieces ahead of the walk, on the bulk lane, so that it
- * neither delays reads nor fills the cache.
+ * neither delays reads nor fills the cache (stream.h).  Memory: two pieces an input, a row of each.
  */
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-#include "model/purge.h"
 #include "sstable/writer.h"
 #include "store/file_walk.h"
 
@@ -33,18 +32,22 @@ struct merging_options {
 };
 struct merging_counts {
     uint64_t read_bytes;       /* plain */
-    uint64_t stored_bytes;     /* ... as they are on disk, about */
+    uint64_t stored_bytes;     /* ... as they are on disk: whole chunks */
     uint64_t partitions, rows; /* written */
     uint64_t purged;           /* deletions, expired cells */
-    uint64_t merged[64];       /* [n]: partitions that n inputs had */
+    uint64_t merged[64];       /* [n]: partitions that n inputs had; the last: or more */
 };
+/* The options are copied; the table and the inputs are counted. */
 struct merging *merging_new(const struct merging_options *);
+/* At any time but while merging_load is under way.  Files are closed by and by. */
 void merging_free(struct merging **);
-/* Does it stand before a partition, and of which token?  Then the writer may be changed. */
+/* Does it stand before a partition, and of which token?  Then the writer may be changed; until this
+ * is first true there need not be one (NULL). */
 bool merging_is_between(const struct merging *, int64_t *token);
 /* One row, marker, begin or end of a partition.  A partition of which nothing is left does not
  * reach the writer.  OK; ERR_WOULD_WAIT: merging_load, and the same again; ERR_CORRUPT (an input
- * has been set aside), ERR_IO: the report says which and where. */
+ * has been set aside), ERR_IO and what else reading may fail with: the report says which file and
+ * where. */
 enum err merging_step(struct merging *, struct sstable_writer *, struct report *);
 void merging_load(struct merging *, struct io_req *, struct op *);
 bool merging_is_over(const struct merging *);

@@ -11,6 +11,7 @@
 #include "store/reading.h"
 
 #include "base/mem.h"
+#include "store/heads.h"
 #include "store/walks.h"
 
 enum { SPARE_RAW_BYTES = 256 * 1024, SPARE_SOURCES = 64 };
@@ -119,38 +120,16 @@ void reading_resync(struct reading *r)
 
 /* ---- partitions ---- */
 
-static int place_compare(const struct source *a, const struct source *b)
-{
-    if (a->token != b->token)
-        return a->token < b->token ? -1 : 1;
-    return bytes_compare(a->key, b->key);
-}
-
-static bool is_in_range(const struct reading *r, const struct source *s)
-{
-    return !s->at_end && (!r->read->is_range || s->token <= r->read->upto);
-}
-
 /* The members of the nearest partition; false: there is none. */
 static bool partition_pick(struct reading *r)
 {
-    const struct source *first = NULL;
-    for (size_t i = 0; i < r->sources_count; i++) {
-        struct source *s = &r->sources[i];
-        if (is_in_range(r, s) && (!first || place_compare(s, first) < 0))
-            first = s;
-    }
+    struct heads heads = { r->sources, r->sources_count, r->read->is_reversed };
+    int64_t upto = r->read->is_range ? r->read->upto : INT64_MAX;
+    const struct source *first = heads_pick(&heads, upto, &r->deletion);
     if (!first)
         return false;
     r->token = first->token;
     r->key = first->key;
-    r->deletion = deletion_none();
-    for (size_t i = 0; i < r->sources_count; i++) {
-        struct source *s = &r->sources[i];
-        s->is_member = is_in_range(r, s) && place_compare(s, first) == 0;
-        if (s->is_member)
-            r->deletion = deletion_newer(r->deletion, s->deletion);
-    }
     return true;
 }
 

@@ -1,4 +1,4 @@
-/* reading_merge.c - many sources, one stream of rows.
+/* reading_merge.c - many sources, one stream of rows (heads.h says how heads become one).
  *
  *     source 0   r1      r3 |m          heads are compared by key; those that are equal are merged;
  *     source 1   r1  r2     |    m      what is covered by the newest open deletion goes
@@ -8,21 +8,17 @@
  * merge has come to.  Where that changes, the piece behind is told to the sink as a range; and
  * before a row is given, the piece up to it, so that a range comes before the rows that it may
  * cover.
- *
- * A row that one source alone has, and that nothing covers, is handed out as it stands.  Otherwise
- * cells are copied once into scratch memory, which lasts for the row.
  */
 // SPDX-License-Identifier: Apache-2.0
+#include "store/heads.h"
 #include "store/reading.h"
 
 enum { SLICE_CHECK = 32, ROW_PRICE_NS = 100 };
 static const uint8_t below_all[] = { COMPARABLE_BELOW }, above_all[] = { COMPARABLE_ABOVE };
 
-static struct bytes head_key(const struct source *s)
+static struct heads heads_of(const struct reading *r)
 {
-    if (s->head->kind == UNFILTERED_END)
-        return (struct bytes){ 0 };
-    return s->head->kind == UNFILTERED_MARKER ? s->head->marker.key : s->head->row.key;
+    return (struct heads){ r->sources, r->sources_count, r->read->is_reversed };
 }
 
 /* ---- static rows ---- */
@@ -74,10 +70,8 @@ enum err reading_statics(struct reading *r)
 
 static struct deletion newest_open(const struct reading *r)
 {
-    struct deletion open = deletion_none();
-    for (size_t i = 0; i < r->sources_count; i++)
-        if (r->sources[i].is_member)
-            open = deletion_newer(open, r->sources[i].open);
+    struct heads heads = heads_of(r);
+    struct deletion open = heads_open(&heads);
     /* what the partition's deletion says as well need not be said */
     return deletion_compare(open, r->deletion) <= 0 ? deletion_none() : open;
 }
@@ -113,77 +107,13 @@ static struct bytes beside(struct reading *r, struct bytes row_key, bool is_far)
 
 /* ---- rows ---- */
 
-/* The nearest key among the heads; `members`: how many have it; empty: none is left. */
-static struct bytes nearest(struct reading *r, size_t *first, size_t *members)
-{
-    struct bytes best = { 0 };
-    *members = 0;
-    for (size_t i = 0; i < r->sources_count; i++) {
-        if (!r->sources[i].is_member)
-            continue;
-        struct bytes key = head_key(&r->sources[i]);
-        if (!key.size)
-            continue;
-        int c = best.size ? bytes_compare(key, best) : -1;
-        if (best.size && r->read->is_reversed)
-            c = -c;
-        if (c < 0)
-            best = key, *first = i, *members = 0;
-        *members += c <= 0;
-    }
-    return best;
-}
-
-static bool has_head(const struct source *s, struct bytes key)
-{
-    return s->is_member && bytes_equal(head_key(s), key);
-}
-
-static struct row *row_copied(struct reading *r, const struct row *from)
-{
-    struct row *row = arena_alloc(&r->scratch, sizeof *row);
-    *row = *from;
-    row->cells = arena_alloc(&r->scratch, sizeof *row->cells * (row->cells_count + 1));
-    if (row->cells_count)
-        memcpy(row->cells, from->cells, row->cells_count * sizeof *row->cells);
-    return row;
-}
-
-/* Is a row that one member alone has what is left of it, too?  A memtable has shadowed its rows. */
-static bool is_as_it_stands(const struct reading *r, const struct source *s, struct deletion shadow)
-{
-    const struct row *row = &s->head->row;
-    if (!deletion_is_none(r->open))
-        return false;
-    if (s->memtable)
-        return deletion_compare(shadow, s->deletion) <= 0;
-    if (!deletion_is_none(shadow) || !deletion_is_none(row->deletion))
-        return false;
-    for (size_t i = 0; i < row->cells_count; i++)
-        if (row->cells[i].kind == CELL_COLUMN_DELETED)
-            return false;
-    return row_has_anything(row);
-}
-
-/* The members' rows with this key as one; NULL: nothing is left of it. */
-static const struct row *merged_row(struct reading *r, size_t first, size_t members)
-{
-    const struct source *s = &r->sources[first];
-    struct deletion shadow = deletion_newer(r->deletion, r->open);
-    if (members == 1 && is_as_it_stands(r, s, shadow))
-        return &s->head->row;
-    struct row *row = row_copied(r, &s->head->row);
-    for (size_t i = first + 1; i < r->sources_count && members > 1; i++)
-        if (has_head(&r->sources[i], s->head->row.key))
-            row = row_merge(&r->scratch, r->table, row, &r->sources[i].head->row, shadow);
-    return row_shadow(row, shadow) ? row : NULL;
-}
-
 /* Gives the row, if anything is left of it.  False: a limit forbids it. */
 static bool rows_give(struct reading *r, size_t first, size_t members)
 {
     struct bytes key = r->sources[first].head->row.key;
-    const struct row *row = merged_row(r, first, members);
+    struct deletion shadow = deletion_newer(r->deletion, r->open);
+    struct heads heads = heads_of(r);
+    const struct row *row = heads_row(&heads, first, members, r->table, shadow, &r->scratch);
     bool is_open = !deletion_is_none(r->open);
     if (!row && is_open) /* it is not passed before the range over it is told */
         return true;
@@ -201,11 +131,8 @@ static bool markers_take(struct reading *r, struct bytes key)
     struct deletion before = r->open;
     if (!open_tell(r, key))
         return false;
-    for (size_t i = 0; i < r->sources_count; i++) {
-        struct source *s = &r->sources[i];
-        if (has_head(s, key))
-            s->open = r->read->is_reversed ? s->head->marker.before : s->head->marker.after;
-    }
+    struct heads heads = heads_of(r);
+    heads_pass_markers(&heads, key);
     r->open = newest_open(r);
     if (deletion_compare(before, r->open) != 0)
         open_begin(r, key);
@@ -241,7 +168,7 @@ static enum err step(struct reading *r)
 static void take(struct reading *r, struct bytes key)
 {
     for (size_t i = 0; i < r->sources_count; i++)
-        r->sources[i].is_taken = has_head(&r->sources[i], key);
+        r->sources[i].is_taken = source_has_head(&r->sources[i], key);
     r->at = 0;
     r->stage = READING_STEP;
 }
@@ -284,7 +211,8 @@ enum err reading_rows(struct reading *r)
         }
         size_t first = 0, members;
         arena_reset(&r->scratch);
-        struct bytes key = nearest(r, &first, &members);
+        struct heads heads = heads_of(r);
+        struct bytes key = heads_nearest(&heads, &first, &members);
         if (!key.size)
             break;
         bool is_row = r->sources[first].head->kind == UNFILTERED_ROW;

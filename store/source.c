@@ -96,6 +96,16 @@ enum err source_next_partition(struct source *s, struct fetch *f)
     return memtable_stands(s, btree_valid(s->place) ? btree_value(s->place) : NULL);
 }
 
+enum err source_begin(struct source *s, struct fetch *f)
+{
+    return file_stands(s, file_walk_begin(s->walk, f));
+}
+
+enum err source_follow(struct source *s, struct fetch *f)
+{
+    return file_stands(s, file_walk_follow(s->walk, f));
+}
+
 /* ---- inside of one ---- */
 
 enum err source_static(struct source *s, struct fetch *f, struct unfiltered *out)

@@ -45,6 +45,8 @@ void source_deinit(struct source *); /* not the walk, which is its owner's */
 enum err source_find(struct source *, struct fetch *, int64_t token, struct bytes key);
 enum err source_seek(struct source *, struct fetch *, int64_t token, struct bytes key);
 enum err source_next_partition(struct source *, struct fetch *);
+enum err source_begin(struct source *, struct fetch *); /* these two of files only */
+enum err source_follow(struct source *, struct fetch *);
 enum err source_static(struct source *, struct fetch *, struct unfiltered *out);
 enum err source_enter(struct source *, struct fetch *, struct slice, bool is_reversed);
 enum err source_next(struct source *, struct fetch *);

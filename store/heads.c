@@ -1,0 +1,119 @@
+/* heads.c - see heads.h.
+ *
+ * A row that one source alone has, and that nothing covers, is handed out as it stands.  Otherwise
+ * cells are copied once into the arena.
+ */
+// SPDX-License-Identifier: Apache-2.0
+#include "store/heads.h"
+
+static int place_compare(const struct source *a, const struct source *b)
+{
+    if (a->token != b->token)
+        return a->token < b->token ? -1 : 1;
+    return bytes_compare(a->key, b->key);
+}
+
+const struct source *heads_pick(const struct heads *h, int64_t upto, struct deletion *deletion)
+{
+    const struct source *first = NULL;
+    *deletion = deletion_none();
+    for (size_t i = 0; i < h->count; i++) {
+        struct source *s = &h->sources[i];
+        if (!s->at_end && s->token <= upto && (!first || place_compare(s, first) < 0))
+            first = s;
+    }
+    for (size_t i = 0; i < h->count; i++) {
+        struct source *s = &h->sources[i];
+        s->is_member = first && !s->at_end && place_compare(s, first) == 0;
+        if (s->is_member)
+            *deletion = deletion_newer(*deletion, s->deletion);
+    }
+    return first;
+}
+
+static struct bytes head_key(const struct source *s)
+{
+    if (s->head->kind == UNFILTERED_END)
+        return (struct bytes){ 0 };
+    return s->head->kind == UNFILTERED_MARKER ? s->head->marker.key : s->head->row.key;
+}
+
+struct bytes heads_nearest(const struct heads *h, size_t *first, size_t *members)
+{
+    struct bytes best = { 0 };
+    *members = 0;
+    for (size_t i = 0; i < h->count; i++) {
+        if (!h->sources[i].is_member)
+            continue;
+        struct bytes key = head_key(&h->sources[i]);
+        if (!key.size)
+            continue;
+        int c = best.size ? bytes_compare(key, best) : -1;
+        if (best.size && h->is_reversed)
+            c = -c;
+        if (c < 0)
+            best = key, *first = i, *members = 0;
+        *members += c <= 0;
+    }
+    return best;
+}
+
+bool source_has_head(const struct source *s, struct bytes key)
+{
+    return s->is_member && bytes_equal(head_key(s), key);
+}
+
+struct deletion heads_open(const struct heads *h)
+{
+    struct deletion open = deletion_none();
+    for (size_t i = 0; i < h->count; i++)
+        if (h->sources[i].is_member)
+            open = deletion_newer(open, h->sources[i].open);
+    return open;
+}
+
+void heads_pass_markers(const struct heads *h, struct bytes key)
+{
+    for (size_t i = 0; i < h->count; i++) {
+        struct source *s = &h->sources[i];
+        if (source_has_head(s, key))
+            s->open = h->is_reversed ? s->head->marker.before : s->head->marker.after;
+    }
+}
+
+struct row *row_copied(struct arena *arena, const struct row *from)
+{
+    struct row *row = arena_alloc(arena, sizeof *row);
+    *row = *from;
+    row->cells = arena_alloc(arena, sizeof *row->cells * (row->cells_count + 1));
+    if (row->cells_count)
+        memcpy(row->cells, from->cells, row->cells_count * sizeof *row->cells);
+    return row;
+}
+
+/* Is a row that one member alone has what is left of it, too?  A memtable has shadowed its rows. */
+static bool is_as_it_stands(const struct source *s, struct deletion shadow)
+{
+    const struct row *row = &s->head->row;
+    if (s->memtable)
+        return deletion_compare(shadow, s->deletion) <= 0;
+    if (!deletion_is_none(shadow) || !deletion_is_none(row->deletion))
+        return false;
+    for (size_t i = 0; i < row->cells_count; i++)
+        if (row->cells[i].kind == CELL_COLUMN_DELETED)
+            return false;
+    return row_has_anything(row);
+}
+
+const struct row *heads_row(const struct heads *h, size_t first, size_t members,
+                            const struct table *table, struct deletion shadow, struct arena *arena)
+{
+    const struct source *s = &h->sources[first];
+    if (members == 1 && is_as_it_stands(s, shadow))
+        return &s->head->row;
+    struct row *row = row_copied(arena, &s->head->row);
+    for (size_t i = first + 1; i < h->count && members > 1; i++)
+        if (source_has_head(&h->sources[i], s->head->row.key))
+            row = row_merge(arena, table, row, &h->sources[i].head->row, shadow);
+    return row_shadow(row, shadow) ? row : NULL;
+}

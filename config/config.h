@@ -71,6 +71,7 @@ enum config_key { CONFIG_SETTINGS(CONFIG_NOTHING, CONFIG_KEY) CONFIG_KEYS_COUNT 
 #define CONFIG_FIELD_COUNT(name) int name
 #define CONFIG_FIELD_NS(name) uint64_t name##_ns
 #define CONFIG_FIELD_BYTES(name) uint64_t name##_bytes
+#define CONFIG_FIELD_RATE(name) uint64_t name##_bytes_per_second
 #define CONFIG_FIELD_CHOICE(name) enum config_##name name
 #define CONFIG_FIELD_COMPACTION(name) struct config_compaction name
 #define CONFIG_FIELD(kind, name, initial, allowed, text) CONFIG_FIELD_##kind(name);

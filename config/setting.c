@@ -14,6 +14,7 @@
 #define OFFSET_COUNT(name) offsetof(struct config, name)
 #define OFFSET_NS(name) offsetof(struct config, name##_ns)
 #define OFFSET_BYTES(name) offsetof(struct config, name##_bytes)
+#define OFFSET_RATE(name) offsetof(struct config, name##_bytes_per_second)
 #define OFFSET_CHOICE(name) offsetof(struct config, name)
 #define OFFSET_COMPACTION(name) offsetof(struct config, name)
 

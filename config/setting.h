@@ -12,6 +12,7 @@ enum setting_kind {
     SETTING_COUNT,
     SETTING_NS,
     SETTING_BYTES,
+    SETTING_RATE,
     SETTING_CHOICE,
     SETTING_COMPACTION,
 };

@@ -15,6 +15,7 @@
  *     COUNT     int name                         "16";    "1..1024", or "-1|1..1024": -1 too
  *     NS        uint64_t name_ns                 "10s";   the same with units
  *     BYTES     uint64_t name_bytes              "32MiB"; the same with units
+ *     RATE      uint64_t name_bytes_per_second   "64MiB/s"; the same with units
  *     CHOICE    enum config_name name            "group"; "group|batch|periodic", as in the enum
  *     COMPACTION struct config_compaction name   "" is: not set
  *
@@ -119,7 +120,14 @@
     TITLE("Tables")                                                                               \
     SETTING(COMPACTION, default_compaction, "", "class_name and parameters",                      \
             "For tables that are created without a compaction of their own; not set: "            \
-            "SizeTieredCompactionStrategy. Not there yet: compaction.")                           \
+            "SizeTieredCompactionStrategy.")                                                      \
+    SETTING(COUNT, concurrent_compactors, "2", "1..128",                                          \
+            "How many compactions may run at once, each shard an even share, one at least. "      \
+            "Beyond it a shard begins a small one while large ones run, and one that is asked "   \
+            "for.")                                                                               \
+    SETTING(RATE, compaction_throughput, "64MiB/s", "0MiB/s|64KiB/s..1048576MiB/s",               \
+            "How fast all compactions may read together, in bytes as they are on the disk, "      \
+            "each shard an even share; 0MiB/s: as fast as they can.")                             \
     SETTING(CHOICE, storage_compatibility_mode, "CASSANDRA_4", "CASSANDRA_4|UPGRADING|NONE",      \
             "CASSANDRA_4 writes files that every Cassandra from 4.0 opens (nb); NONE writes "     \
             "those of 5.0 (oa). UPGRADING is taken for CASSANDRA_4. Both are read.")              \

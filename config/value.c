@@ -1,7 +1,8 @@
 /* value.c - a single value: from text into its field, and back.
  *
- * Numbers are whole.  A duration or a size always has a unit, as in cassandra.yaml, so that nobody
- * has to know whether 10 are seconds or milliseconds.  What is allowed is one text of the table:
+ * Numbers are whole.  A duration, a size or a rate always has a unit, as in cassandra.yaml, so that
+ * nobody has to know whether 10 are seconds or milliseconds.  What is allowed is one text of the
+ * table:
  *
  *     "10ms..1h"         from the one to the other
  *     "0MiB|64MiB..1GiB" this one value too
@@ -31,6 +32,11 @@ static const struct unit sizes[] = {
     { "KiB", 1 << 10, true },
     { "B", 1, true },
 };
+static const struct unit rates[] = {
+    { "MiB/s", 1 << 20, true },
+    { "KiB/s", 1 << 10, true },
+    { "B/s", 1, true },
+};
 static const struct unit none[] = { { "", 1, true } };
 
 struct units {
@@ -47,7 +53,15 @@ static struct units units_of(enum setting_kind kind)
     if (kind == SETTING_BYTES)
         return (struct units){ sizes, array_count(sizes), "MiB",
                                "a size is 32MiB, 512KiB, 1GiB or 100B" };
+    if (kind == SETTING_RATE)
+        return (struct units){ rates, array_count(rates), "MiB/s",
+                               "a rate is 64MiB/s, 512KiB/s or 100B/s" };
     return (struct units){ none, array_count(none), "", "" };
+}
+
+static bool has_unit(enum setting_kind kind)
+{
+    return kind == SETTING_NS || kind == SETTING_BYTES || kind == SETTING_RATE;
 }
 
 /* Digits at the start of the text; false when there are none or they exceed 64 bits. */
@@ -205,7 +219,7 @@ static enum err text_put(const struct setting *s, struct config *config, const c
 enum err setting_put(const struct setting *s, struct config *config, const char *text,
                      struct buf *why)
 {
-    if (s->kind == SETTING_COUNT || s->kind == SETTING_NS || s->kind == SETTING_BYTES)
+    if (s->kind == SETTING_COUNT || has_unit(s->kind))
         return number_put(s, config, text, why);
     if (s->kind == SETTING_CHOICE)
         return choice_put(s, config, text, why);
@@ -228,7 +242,7 @@ void setting_print_allowed(const struct setting *s, struct buf *out)
 {
     if (s->kind == SETTING_CHOICE) {
         allowed_print_words(s->allowed, ", ", out);
-    } else if (s->kind == SETTING_COUNT || s->kind == SETTING_NS || s->kind == SETTING_BYTES) {
+    } else if (s->kind == SETTING_COUNT || has_unit(s->kind)) {
         struct range range = range_of(s);
         buf_put_bytes(out, range.extra);
         if (range.extra.size)
@@ -287,7 +301,7 @@ void setting_print(const struct setting *s, const struct config *config, struct 
     const void *field = (const char *)config + s->offset;
     if (s->kind == SETTING_COUNT)
         buf_printf(out, "%d", *(const int *)field);
-    else if (s->kind == SETTING_NS || s->kind == SETTING_BYTES)
+    else if (has_unit(s->kind))
         number_print(s->kind, *(const uint64_t *)field, out);
     else if (s->kind == SETTING_CHOICE)
         choice_print(s, *(const int *)field, out);

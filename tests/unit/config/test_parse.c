@@ -45,6 +45,11 @@ static const struct wrong wrong[] = {
     { "commitlog_segment_size: 32", "1:25: commitlog_segment_size: '32' has no unit; a size is 3" },
     { "commitlog_segment_size: 32MB", "1:25: commitlog_segment_size: '32MB' has an unknown unit;" },
     { "commitlog_segment_size: 10s", "1:25: commitlog_segment_size: '10s' has an unknown unit; a" },
+    { "compaction_throughput: 64", "1:24: compaction_throughput: '64' has no unit; a rate is 64M" },
+    { "compaction_throughput: 64MiB",
+      "1:24: compaction_throughput: '64MiB' has an unknown unit; " },
+    { "compaction_throughput: 1KiB/s",
+      "1:24: compaction_throughput: '1KiB/s' is out of range; al" },
     { "memory_limit: 1MiB", "1:15: memory_limit: '1MiB' is out of range; allowed: 0MiB, or 64MiB" },
     { "memory_limit: 18446744073709551615GiB", "1:15: memory_limit: '18446744073709551615GiB' is" },
     /* words and texts */
@@ -257,6 +262,12 @@ START_TEST(every_unit_is_taken)
         { "2048KiB", 2 << 20 },
         { "1048577B", 1048577 },
     };
+    static const struct unit rates[] = {
+        { "64MiB/s", 64 << 20 },
+        { "65536KiB/s", 64 << 20 },
+        { "65537B/s", 65537 },
+        { "0MiB/s", 0 },
+    };
     char text[80];
     for (size_t i = 0; i < array_count(durations); i++) {
         struct config c;
@@ -272,6 +283,14 @@ START_TEST(every_unit_is_taken)
         snprintf(text, sizeof text, "commitlog_segment_size: %s", sizes[i].text);
         ck_assert_int_eq(parse(&c, &arena, text), OK);
         ck_assert_uint_eq(c.commitlog_segment_size_bytes, sizes[i].value);
+        arena_deinit(&arena);
+    }
+    for (size_t i = 0; i < array_count(rates); i++) {
+        struct config c;
+        struct arena arena = { 0 };
+        snprintf(text, sizeof text, "compaction_throughput: %s", rates[i].text);
+        ck_assert_int_eq(parse(&c, &arena, text), OK);
+        ck_assert_uint_eq(c.compaction_throughput_bytes_per_second, rates[i].value);
         arena_deinit(&arena);
     }
 }

@@ -110,6 +110,7 @@ void io_list(struct io *, struct io_req *, struct op *, const char *path, struct
 struct io_stat {
     uint64_t size_bytes;
     bool is_folder;
+    int64_t modified_seconds; /* Unix: when its bytes were last written */
 };
 void io_stat(struct io *, struct io_req *, struct op *, const char *path, struct io_stat *out);
 /* Free bytes of the file system that holds path. */

@@ -139,6 +139,18 @@ void checksums_builder_add(struct checksums_builder *b, enum sstable_component c
     }
 }
 
+void checksums_builder_take(struct checksums_builder *b, enum sstable_component component,
+                            const struct checksums_part *part)
+{
+    bool is_partial = part->bytes % CHECKSUM_BLOCK_BYTES != 0;
+    ensure(b->parts[component].bytes == 0);
+    b->parts[component].bytes = part->bytes;
+    for (size_t i = 0; i < part->count - is_partial; i++)
+        buf_put_be32(&b->parts[component].crcs, part->crcs[i]);
+    if (is_partial)
+        b->parts[component].crc = part->crcs[part->count - 1];
+}
+
 static void part_encode(const struct checksums_builder *b, enum sstable_component component,
                         struct buf *out)
 {

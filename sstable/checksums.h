@@ -48,5 +48,8 @@ struct checksums_builder {
 };
 void checksums_builder_deinit(struct checksums_builder *);
 void checksums_builder_add(struct checksums_builder *, enum sstable_component, struct bytes);
+/* All of a component at once, as another Checksums.db has it; nothing of it has been added. */
+void checksums_builder_take(struct checksums_builder *, enum sstable_component,
+                            const struct checksums_part *);
 void checksums_builder_encode(const struct checksums_builder *, uint32_t shards, uint32_t shard,
                               struct buf *out);

@@ -52,8 +52,9 @@ struct sstable_writer {
 
     enum writer_state state;
     uint64_t partitions;
-    int64_t token;  /* of the partition */
-    struct buf key; /* of the partition, or of the last one */
+    int64_t first_token, last_token; /* of those that stayed */
+    int64_t token;                   /* of the partition */
+    struct buf key;                  /* of the partition, or of the last one */
     struct deletion deletion;
     uint64_t partition_at, header_bytes;
     uint64_t previous_at; /* where the last row or marker began, in the partition */
@@ -337,6 +338,8 @@ void sstable_writer_partition_end(struct sstable_writer *w)
     if (w->has_unfiltered && writer_stats_is_high(&w->stats, last))
         writer_stats_high(&w->stats, w->last_kind, last, buf_bytes(&w->last_raw));
     writer_stats_partition_end(&w->stats, buf_bytes(&w->key), bytes);
+    w->first_token = w->partitions ? w->first_token : w->token;
+    w->last_token = w->token;
     w->partitions++;
     plain_pack(w);
 }
@@ -352,6 +355,18 @@ uint64_t sstable_writer_plain_bytes(const struct sstable_writer *w)
 {
     return w->packed_bytes + w->plain.size;
 }
+bool sstable_writer_tokens(const struct sstable_writer *w, int64_t *first, int64_t *last)
+{
+    *first = w->first_token;
+    *last = w->last_token;
+    return w->partitions > 0;
+}
+
+void sstable_writer_set_coverage(struct sstable_writer *w, double coverage)
+{
+    w->statistics.token_coverage = isnan(coverage) ? NAN : coverage; /* Java has one NaN */
+}
+
 const struct statistics *sstable_writer_statistics(const struct sstable_writer *w)
 {
     return &w->statistics;

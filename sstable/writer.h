@@ -57,6 +57,10 @@ uint64_t sstable_writer_data_bytes(const struct sstable_writer *);
 uint64_t sstable_writer_index_bytes(const struct sstable_writer *);
 uint64_t sstable_writer_plain_bytes(const struct sstable_writer *);
 uint64_t sstable_writer_partitions(const struct sstable_writer *);
+/* Of its first and its last partition; false: it has none. */
+bool sstable_writer_tokens(const struct sstable_writer *, int64_t *first, int64_t *last);
+/* For Statistics.db (oa): the share of the ring between them; NaN: not known, as without this. */
+void sstable_writer_set_coverage(struct sstable_writer *, double);
 
 /* After the last partition: the rest of data and index is in their buffers; the other components
  * are appended to out[component] (owned by the caller, heap; those that the table does not have

@@ -52,6 +52,7 @@ static struct op_next adopting_adopted(struct op *op)
     if (d) {
         d->is_folder_made = true;
         data_add(d, a->sstable);
+        store_changed(a->store, &a->id, 0, 0);
     }
     sstable_unref(&a->sstable);
     return op_end(op, d ? OK : report_set(a->failed, ERR_NOT_FOUND, "the table has been dropped"));

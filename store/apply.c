@@ -1,8 +1,8 @@
 /* apply.c - one mutation: admitted, logged, durable, visible, acknowledged.
  *
- *     arrive ──> admit ──> merge ──> ended
- *       │  ^       └── refused: ended, nothing was written
- *       └──┘ slowed
+ *     arrive ──> admit ──> merge ──> answer ──> ended
+ *       │  ^       │                     └ slowed, while compactions are behind
+ *       └──┘ slowed└── refused: ended, nothing was written
  *
  * Admission reserves memory before the log is touched, so what is in the log always finds room:
  *
@@ -12,6 +12,9 @@
  * of the budget on, every write waits a little before it is admitted: by the square of what is
  * used of the last quarter, up to 20 ms.  So those who write faster than the disk are slowed to
  * its pace, and refused only where that does not help.
+ *
+ * When compactions cannot keep up (store_slow_writes), what is durable and visible is acknowledged
+ * a little later: in proportion to its size, and never so late that who asked would give up.
  *
  * Everything that can be wrong with the bytes is found before the log too, so a replay meets only
  * mutations that decode.
@@ -28,8 +31,8 @@
 #include "base/mem.h"
 #include "store/inside.h"
 
-enum { ARRIVE, ADMIT, MERGE };
-enum { SLOW_NS_MAX = 20 * 1000 * 1000 };
+enum { ARRIVE, ADMIT, MERGE, ANSWER };
+enum { SLOW_NS_MAX = 20 * 1000 * 1000, ANSWER_NS_MAX = 100 * 1000 * 1000 };
 enum { ARENA_BYTES = 2048, APPLY_PRICE_NS = 1000, PRICE_BYTES_PER_NS = 8 };
 
 struct apply {
@@ -48,12 +51,14 @@ struct apply {
 static struct op_next apply_arrive(struct op *);
 static struct op_next apply_admit(struct op *);
 static struct op_next apply_merge(struct op *);
+static struct op_next apply_answer(struct op *);
 static void apply_release(struct op *);
 
 static const struct op_state states[] = {
     [ARRIVE] = { "arrive", apply_arrive, TO(ADMIT) },
     [ADMIT] = { "admit", apply_admit, TO(MERGE) },
-    [MERGE] = { "merge", apply_merge, 0 },
+    [MERGE] = { "merge", apply_merge, TO(ANSWER) },
+    [ANSWER] = { "answer", apply_answer, 0 },
 };
 
 static struct apply *apply_of(struct op *op) { return owner_of(op, struct apply, op); }
@@ -112,11 +117,18 @@ static enum err apply_reserve(struct apply *a)
     return OK;
 }
 
+/* It is in the memtable now, or it will not be. */
+static void apply_unreserve(struct apply *a)
+{
+    ensure(a->store->reserved_bytes >= a->need_bytes);
+    a->store->reserved_bytes -= a->need_bytes;
+    a->need_bytes = 0;
+}
+
 static struct op_next apply_end(struct apply *a, enum err e)
 {
     struct store *s = a->store;
-    ensure(s->reserved_bytes >= a->need_bytes);
-    s->reserved_bytes -= a->need_bytes;
+    apply_unreserve(a);
     if (e)
         s->counts.refused++;
     else
@@ -162,6 +174,15 @@ static struct op_next apply_admit(struct op *op)
     return op_wait(MERGE);
 }
 
+static uint64_t answer_ns(const struct apply *a)
+{
+    uint64_t ns = a->store->slow_ns_a_kib;
+    if (ns == 0 || a->store->closing)
+        return 0;
+    ns = u64_min(ns, ANSWER_NS_MAX); /* a mutation has fewer KiB than would overflow */
+    return u64_min(ns * a->bytes.size / 1024, ANSWER_NS_MAX);
+}
+
 static struct op_next apply_merge(struct op *op)
 {
     struct apply *a = apply_of(op);
@@ -183,7 +204,22 @@ static struct op_next apply_merge(struct op *op)
     s->keeper.is_early |= io_rare(s->io, "early flush");
     if (keeper_is_due(s) || s->keeper.is_early)
         keeper_wake(s);
-    return apply_end(a, OK);
+    uint64_t ns = answer_ns(a);
+    if (ns == 0)
+        return apply_end(a, OK);
+    apply_unreserve(a);
+    s->counts.slowed++;
+    io_sleep(s->io, &a->log, op, ns);
+    return op_wait(ANSWER);
+}
+
+/* A store that closes waits for nobody who only waits. */
+static struct op_next apply_answer(struct op *op)
+{
+    struct apply *a = apply_of(op);
+    if (a->log.busy && a->store->closing)
+        io_cancel(a->store->io, &a->log);
+    return a->log.busy ? op_wait(ANSWER) : apply_end(a, OK);
 }
 
 static void apply_release(struct op *op)
@@ -194,6 +230,13 @@ static void apply_release(struct op *op)
     list_remove(&a->link);
     list_add(&a->store->idle, &a->link);
     store_left(a->store);
+}
+
+void store_slow_writes(struct store *s, uint64_t ns_a_kib) { s->slow_ns_a_kib = ns_a_kib; }
+
+void applies_hurry(struct store *s)
+{
+    list_each(l, &s->busy) op_wake(&owner_of(l, struct apply, link)->op);
 }
 
 void applies_free(struct store *s)

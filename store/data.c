@@ -78,36 +78,55 @@ struct memtable_shared *data_oldest(const struct table_data *d)
     return d->view->frozen_count ? d->view->frozen[d->view->frozen_count - 1] : NULL;
 }
 
-static void data_show_with(struct table_data *d, size_t frozen_count, struct sstable *file)
+static bool is_among(const struct sstable *file, struct sstable *const *files, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        if (files[i] == file)
+            return true;
+    return false;
+}
+
+/* Before those that are as new. */
+static void place_put(struct sstable **files, size_t count, struct sstable *file)
+{
+    size_t i = 0;
+    while (i < count && files[i]->statistics.timestamp_max > file->statistics.timestamp_max)
+        i++;
+    memmove(files + i + 1, files + i, (count - i) * sizeof(struct sstable *));
+    files[i] = file;
+}
+
+static void data_show_with(struct table_data *d, size_t frozen_count, const struct data_change *x)
 {
     const struct view *v = d->view;
-    struct sstable **files = mem_alloc((v->sstables_count + 1) * sizeof(struct sstable *));
-    size_t n = 0, i = 0;
-    while (i < v->sstables_count &&
-           v->sstables[i]->statistics.timestamp_max > file->statistics.timestamp_max)
-        files[n++] = v->sstables[i++];
-    files[n++] = file;
-    while (i < v->sstables_count)
-        files[n++] = v->sstables[i++];
+    struct sstable **files =
+        mem_alloc((v->sstables_count + x->come_count + 1) * sizeof(struct sstable *));
+    size_t n = 0;
+    for (size_t i = 0; i < v->sstables_count; i++)
+        if (!is_among(v->sstables[i], x->gone, x->gone_count))
+            files[n++] = v->sstables[i];
+    for (size_t i = 0; i < x->come_count; i++)
+        place_put(files, n++, x->come[i]);
     data_show(d, view_make(v->active, v->frozen, frozen_count, files, n));
     mem_free(files);
 }
 
-void data_flushed(struct table_data *d, struct sstable *file)
+void data_flushed(struct table_data *d, struct sstable *const *files, size_t count)
 {
-    const struct view *v = d->view;
-    ensure(v->frozen_count > 0);
+    ensure(d->view->frozen_count > 0);
     d->flushed = data_oldest(d)->number;
-    if (file)
-        data_show_with(d, v->frozen_count - 1, file);
-    else
-        data_show(d, view_make(v->active, v->frozen, v->frozen_count - 1, v->sstables,
-                               v->sstables_count));
+    data_show_with(d, d->view->frozen_count - 1,
+                   &(struct data_change){ .come = files, .come_count = count });
 }
 
 void data_add(struct table_data *d, struct sstable *file)
 {
-    data_show_with(d, d->view->frozen_count, file);
+    data_change(d, &(struct data_change){ .come = &file, .come_count = 1 });
+}
+
+void data_change(struct table_data *d, const struct data_change *x)
+{
+    data_show_with(d, d->view->frozen_count, x);
 }
 
 void data_void(struct table_data *d, uint64_t upto)

@@ -1,7 +1,7 @@
 /* data.h - what this shard has of one table: its view, and what happens to it.
  *
  *     freeze   active ──> frozen, a new active        flushed   frozen ──> file
- *     void     everything that is older ──> nothing   added     file
+ *     void     everything that is older ──> nothing   change    files ──> files
  *
  * Private to store/.  Each change makes a new view within one turn.
  */
@@ -26,7 +26,10 @@ struct table_data {
     uint64_t wanted;      /* memtables up to this number are to be flushed */
     uint64_t flushed;     /* ... are in files, or void */
     struct flush *flush;  /* under way */
-    unsigned holds;       /* while there are any, no flush begins */
+    unsigned holds;       /* while there are any, no flush begins and no compaction places files */
+    unsigned pins;        /* while there are any, no compaction places files */
+    unsigned compactions; /* under way */
+    unsigned placings;    /* ... of them: between their swap and the view that shows it */
     bool is_erasing;      /* shard 0: TRUNCATE changes its files */
     bool is_unwanted;     /* dropped: what is in memory need not become a file */
     bool is_broken_off;   /* at replay: the next record begins a new span */
@@ -45,9 +48,15 @@ void data_see(struct table_data *, struct table *); /* the table as it is now */
 uint64_t data_freeze(struct table_data *);
 /* The oldest frozen one, or NULL. */
 struct memtable_shared *data_oldest(const struct table_data *);
-/* The oldest frozen one is in this file now (NULL: it had nothing that counts). */
-void data_flushed(struct table_data *, struct sstable *);
+/* The oldest frozen one is in these files now (none: it had nothing that counts). */
+void data_flushed(struct table_data *, struct sstable *const *files, size_t count);
 void data_add(struct table_data *, struct sstable *);
+/* Those go, as far as they are there, and these come. */
+struct data_change {
+    struct sstable *const *gone, *const *come;
+    size_t gone_count, come_count;
+};
+void data_change(struct table_data *, const struct data_change *);
 /* All files and all memtables up to this number go. */
 void data_void(struct table_data *, uint64_t upto);
 

@@ -273,7 +273,7 @@ static void erasing_release(struct op *op)
     if (d)
         d->is_erasing = false;
     list_remove(&x->waiter.link);
-    list_each(l, &s->waiters) op_wake(owner_of(l, struct waiter, link)->op);
+    store_stir(s);
     buf_deinit(&x->text);
     arena_deinit(&x->arena);
     mem_free(x);

@@ -21,7 +21,7 @@
 #include "store/seal.h"
 
 enum { TABLE, NAMES, FILE_NEXT, OPENED, HEAD, JUDGED, SHOW, SHOWN, FLOOR, FLOOR_READ, FLOORED };
-enum { SEGMENT_BITS = 48, FLOOR_BYTES_MAX = 64 * 1024 };
+enum { FLOOR_BYTES_MAX = 64 * 1024 };
 
 struct files {
     struct op op;
@@ -55,25 +55,6 @@ static struct op_next files_fail(struct files *f, const char *path, enum err err
 }
 
 /* ---- what a file says of the commit log ---- */
-
-bool files_span(const struct store *s, const struct sstable *file, size_t i, struct log_span *out)
-{
-    const struct statistics *st = &file->statistics;
-    bool is_ours = st->has_host && memcmp(st->host.b, s->options.host.b, sizeof st->host.b) == 0;
-    if (file->damage.err != OK || !is_ours || i >= st->log_intervals_count)
-        return false;
-    const struct log_interval *interval = &st->log_intervals[i];
-    if (interval->low.segment < 0 || interval->low.offset < 0 || interval->high.offset < 0 ||
-        interval->high.segment >> SEGMENT_BITS != interval->low.segment >> SEGMENT_BITS)
-        return false;
-    uint64_t mask = ((uint64_t)1 << SEGMENT_BITS) - 1;
-    *out = (struct log_span){
-        .folder = (uint64_t)interval->low.segment >> SEGMENT_BITS,
-        .first = { (uint64_t)interval->low.segment & mask, (uint64_t)interval->low.offset },
-        .last = { (uint64_t)interval->high.segment & mask, (uint64_t)interval->high.offset },
-    };
-    return true;
-}
 
 static void note_segment(struct store *s, uint64_t folder, uint64_t segment)
 {

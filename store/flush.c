@@ -1,17 +1,16 @@
-/* flush.c - a frozen memtable becomes an SSTable.
+/* flush.c - a frozen memtable becomes one SSTable, or several.
  *
- *     begin ──> open ──> walk ──> finish ──> swap ──> show ──> shown ──> ended
- *     (the folder,       │  ^                           ^        │
- *      once a table)     v  │                           │        v
- *                       drain                           └────── nap
+ *     begin ──> open ──> walk <──> (a file opened, drained, finished) ──> placed ──> ended
+ *     (the folder, once a table)
  *     wherever it fails: ──> undo ──> ended
  *
  * Partitions, rows and markers go to the writer in slices of time, between requests; what it has
  * coded goes to disk when a quarter of a MiB waits.  The memtable is frozen, so places in it last.
+ * Where the policy says so (store_set_policy) it is cut, and one swap names all the files.
  *
- * The file is opened before it is shown, and the memtable stays readable until then: so whatever
- * fails, the rows are there, in memory and in the commit log.  From the swap on the file is the
- * table's; if it cannot be opened (too many files), that is tried again, with pauses.
+ * Files are opened before they are shown, and the memtable stays readable until then: so whatever
+ * fails, the rows are there, in memory and in the commit log.  From the swap on the files are the
+ * table's (outputs.h).
  *
  * Cells of columns that were dropped after they were written are left out by the writer: a file has
  * the columns that the table has.
@@ -24,39 +23,35 @@
 #include "io/log.h"
 #include "model/ranges.h"
 #include "store/folder.h"
-#include "store/inside.h"
-#include "store/output.h"
-#include "store/swap.h"
+#include "store/intervals.h"
+#include "store/outputs.h"
+#include "store/slice.h"
 
-enum { BEGIN, OPEN, WALK, DRAIN, FINISH, SWAP, SHOW, SHOWN, NAP, UNDO, END };
+enum { BEGIN, OPEN, WALK, PLACED, UNDO, END };
 enum { FEEDS_A_LOOK = 16 }; /* at the clock */
-enum { ROW_PRICE_NS = 300, FOLDER_BITS = 15, SEGMENT_BITS = 48 };
-static const uint64_t slice_busy_ns = 50000, slice_idle_ns = 500000, slice_opening_ns = 5000000;
-static const uint64_t idle_after_ns = 10000000;
+enum { ROW_PRICE_NS = 300, KEYS_MORE = 64 };
 static const uint64_t retry_ns_min = 100000000, retry_ns_max = 60000000000;
-static const uint64_t nap_ns = 100000000;
 
 struct flush {
     struct op op;
     struct store *store;
     struct table_data *data;
     struct memtable_shared *memtable; /* counted */
-    struct table *table;              /* counted: the columns of the file */
+    struct table *table;              /* counted: the columns of the files */
     struct io_req req;
     struct arena arena; /* as long as the flush: options, names */
-    struct output_options options;
-    struct output *output;
+    struct sstable_writer_options writer;
+    struct outputs outputs;
+    const int64_t *cuts;
+    size_t cuts_count, cut_at;
     struct btree_place at;             /* the partition that comes next or is under way */
     const struct partition *partition; /* under way */
     struct row_walk rows;
     struct ranges_walk ranges;
     bool has_ranges;
-    unsigned fed;
-    struct swap swap;
-    struct sstable_open_options open;
-    struct sstable *file;
+    struct slices slices;
     struct report failed;
-    uint64_t began_ns, busy_ns, requests; /* when requests were last seen, and how many */
+    uint64_t began_ns;
     enum err err;
 };
 
@@ -101,68 +96,29 @@ static struct header_base flush_base(const struct memtable *m)
     return base;
 }
 
-static struct log_position position_of(uint64_t folder, struct journal_position at)
+/* Rather a few too many keys for the filter than too few. */
+static uint64_t keys_a_file(const struct flush *f)
 {
-    ensure(folder < 1u << FOLDER_BITS && at.segment < 1ull << SEGMENT_BITS);
-    ensure(at.offset <= INT32_MAX);
-    return (struct log_position){ .segment = (int64_t)(folder << SEGMENT_BITS | at.segment),
-                                  .offset = (int32_t)at.offset };
-}
-
-static int position_order(struct log_position a, struct log_position b)
-{
-    if (a.segment != b.segment)
-        return a.segment < b.segment ? -1 : 1;
-    return (a.offset > b.offset) - (a.offset < b.offset);
-}
-
-static void flush_intervals(struct flush *f, struct sstable_writer_options *w)
-{
-    size_t n = f->memtable->spans_count;
-    struct log_interval *intervals = arena_array(&f->arena, struct log_interval, n);
-    w->log_low = w->log_high = (struct log_position){ .segment = -1 };
-    for (size_t i = 0; i < n; i++) {
-        const struct log_span *span = &f->memtable->spans[i];
-        intervals[i].low = position_of(span->folder, span->first);
-        intervals[i].high = position_of(span->folder, span->last);
-        if (i == 0 || position_order(intervals[i].low, w->log_low) < 0)
-            w->log_low = intervals[i].low;
-        if (i == 0 || position_order(intervals[i].high, w->log_high) > 0)
-            w->log_high = intervals[i].high;
-    }
-    w->log_intervals = intervals;
-    w->log_intervals_count = n;
+    uint64_t keys = f->memtable->memtable.partitions.count, files = f->cuts_count + 1;
+    return files == 1 ? keys : u64_min(keys, keys / files + keys / files / 8 + KEYS_MORE);
 }
 
 static struct op_next flush_open(struct op *op)
 {
     struct flush *f = flush_of(op);
-    struct store *s = f->store;
+    const struct store_policy *policy = &f->store->policy;
     if (f->req.busy)
         return op_wait(OPEN);
     if (f->req.err != OK)
         return flush_fail(f, f->req.err);
     f->data->is_folder_made = true;
-    if (flush_is_over(f))
-        return flush_fail(f, ERR_STOPPED);
-    f->options = (struct output_options){
-        .folder = f->data->folder,
-        .generation = store_generation(s),
-        .shards = (uint32_t)io_shards(s->io),
-        .shard = (uint32_t)io_self(s->io),
-        .writer = { .version = s->options.version,
-                    .table = f->table,
-                    .partitioner = PARTITIONER_MURMUR3,
-                    .base = flush_base(&f->memtable->memtable),
-                    .keys = f->memtable->memtable.partitions.count,
-                    .column_index_bytes = s->options.column_index_bytes,
-                    .has_host = true,
-                    .host = s->options.host },
-    };
-    flush_intervals(f, &f->options.writer);
-    output_open(s->io, &f->req, op, &f->options, &f->output);
+    if (policy->flush_cuts)
+        f->cuts_count = policy->flush_cuts(policy->context, f->table, &f->arena, &f->cuts);
+    f->writer = (struct sstable_writer_options){ .base = flush_base(&f->memtable->memtable),
+                                                 .keys = keys_a_file(f) };
+    spans_tell(f->memtable->spans, f->memtable->spans_count, &f->arena, &f->writer);
     f->at = btree_first(&f->memtable->memtable.partitions);
-    return op_wait(WALK);
+    return op_goto(WALK);
 }
 
 /* ---- rows ---- */
@@ -171,7 +127,7 @@ static void flush_partition(struct flush *f)
 {
     const struct partition *p = f->partition = btree_value(f->at);
     const struct ranges *ranges = partition_ranges(p);
-    struct sstable_writer *w = output_writer(f->output);
+    struct sstable_writer *w = output_writer(f->outputs.output);
     partition_look_ahead(f->at);
     f->has_ranges = ranges != NULL;
     f->rows = row_walk_from(p, (struct bytes){ 0 }, false);
@@ -185,7 +141,7 @@ static void flush_partition(struct flush *f)
 /* One row, marker, or begin or end of a partition. */
 static void flush_feed(struct flush *f)
 {
-    struct sstable_writer *w = output_writer(f->output);
+    struct sstable_writer *w = output_writer(f->outputs.output);
     io_charge(f->store->io, ROW_PRICE_NS);
     if (!f->partition) {
         flush_partition(f);
@@ -206,130 +162,100 @@ static void flush_feed(struct flush *f)
     }
 }
 
-/* Short while requests come in. */
-static uint64_t flush_slice_ns(struct flush *f)
+/* Is the next partition behind a cut?  Cuts that are passed with it are done. */
+static bool flush_passes_cut(struct flush *f)
 {
-    struct store *s = f->store;
-    uint64_t requests = s->counts.applied + s->counts.refused + s->counts.reads;
-    if (s->is_opening)
-        return slice_opening_ns;
-    if (requests != f->requests)
-        f->busy_ns = io_now(s->io);
-    f->requests = requests;
-    return io_now(s->io) - f->busy_ns < idle_after_ns ? slice_busy_ns : slice_idle_ns;
+    int64_t token = partition_token(btree_value(f->at));
+    size_t before = f->cut_at;
+    while (f->cut_at < f->cuts_count && f->cuts[f->cut_at] < token)
+        f->cut_at++;
+    return f->cut_at > before;
+}
+
+/* Between two partitions a file may have to end or to begin: true, and that has been started. */
+static bool flush_turns(struct flush *f)
+{
+    struct outputs *o = &f->outputs;
+    bool is_end = !btree_valid(f->at);
+    if (o->output && (is_end || flush_passes_cut(f)))
+        outputs_finish(o, &f->req, &f->op);
+    else if (!o->output && !is_end)
+        outputs_open(o, &f->req, &f->op, &f->writer);
+    else
+        return false;
+    return true;
+}
+
+/* Goes on until something has to be waited for, the slice is over, or all is written. */
+static struct op_next flush_feed_on(struct flush *f)
+{
+    struct outputs *o = &f->outputs;
+    for (;;) {
+        if (!f->partition && flush_turns(f))
+            return op_wait(WALK);
+        if (!o->output)
+            break;
+        if (output_is_full(o->output)) {
+            output_drain(o->output, &f->req, &f->op);
+            return op_wait(WALK);
+        }
+        if (slice_is_over(&f->slices, f->store))
+            return op_yield(WALK);
+        flush_feed(f);
+    }
+    if (outputs_count(o) == 0) { /* nothing was left to write */
+        data_flushed(f->data, NULL, 0);
+        return op_goto(END);
+    }
+    outputs_place(o, &f->req, &f->op);
+    return op_wait(PLACED);
 }
 
 static struct op_next flush_walk(struct op *op)
 {
     struct flush *f = flush_of(op);
-    struct io *io = f->store->io;
     if (f->req.busy)
         return op_wait(WALK);
     if (f->req.err != OK)
         return flush_fail(f, f->req.err);
     if (flush_is_over(f))
         return flush_fail(f, ERR_STOPPED);
-    uint64_t slice_ns = flush_slice_ns(f);
-    while (btree_valid(f->at)) {
-        if (output_is_full(f->output)) {
-            output_drain(f->output, &f->req, op);
-            return op_wait(DRAIN);
-        }
-        if (f->fed++ % FEEDS_A_LOOK == 0 && io_spent(io) >= slice_ns)
-            return op_yield(WALK);
-        flush_feed(f);
-    }
-    output_finish(f->output, &f->req, op);
-    return op_wait(FINISH);
+    slice_begin(&f->slices, f->store);
+    struct op_next next = flush_feed_on(f);
+    slice_end(&f->slices, f->store);
+    return next;
 }
 
-static struct op_next flush_drain(struct op *op)
+/* ---- the files are there ---- */
+
+static void flush_show(struct flush *f)
 {
-    struct flush *f = flush_of(op);
-    return f->req.busy ? op_wait(DRAIN) : op_goto(WALK);
+    struct store *s = f->store;
+    const struct outputs *o = &f->outputs;
+    uint64_t data_bytes = 0;
+    size_t count = outputs_count(o);
+    for (size_t i = 0; i < count; i++) {
+        data_bytes += outputs_files(o)[i].data_bytes;
+        s->counts.flushed_bytes += outputs_files(o)[i].all_bytes;
+    }
+    s->counts.flushes++;
+    if (f->data->is_unwanted)
+        return;
+    data_flushed(f->data, o->opened, count);
+    store_changed(s, &f->data->id, data_bytes, (unsigned)count);
 }
 
-/* ---- the file is there ---- */
-
-static struct op_next flush_finish(struct op *op)
+static struct op_next flush_placed(struct op *op)
 {
     struct flush *f = flush_of(op);
     if (f->req.busy)
-        return op_wait(FINISH);
-    if (f->req.err == ERR_NOT_FOUND && !flush_is_over(f)) { /* nothing was left to write */
-        data_flushed(f->data, NULL);
-        return op_goto(UNDO);
-    }
-    if (f->req.err != OK)
-        return flush_fail(f, f->req.err);
-    if (flush_is_over(f))
-        return flush_fail(f, ERR_STOPPED);
-    const char **names = arena_array(&f->arena, const char *, COMPONENT_COUNT);
-    f->swap = (struct swap){ .folder = f->data->folder,
-                             .generation = f->options.generation,
-                             .adds_count = output_names(f->output, names),
-                             .adds = names };
-    swap_start(f->store->io, &f->req, op, &f->swap);
-    return op_wait(SWAP);
-}
-
-static struct op_next flush_swap(struct op *op)
-{
-    struct flush *f = flush_of(op);
-    if (f->req.busy)
-        return op_wait(SWAP);
-    if (f->req.err == ERR_STOPPED) { /* the next start decides: its files stay */
-        output_free(&f->output);
-        return flush_fail(f, ERR_STOPPED);
-    }
-    if (f->req.err != OK)
-        return flush_fail(f, f->req.err);
-    f->store->counts.flushes++;
-    f->store->counts.flushed_bytes += output_bytes(f->output);
-    f->open = (struct sstable_open_options){ .all = &f->store->sstables,
-                                             .folder = f->data->folder,
-                                             .name = output_name(f->output),
-                                             .table = f->table };
-    output_free(&f->output);
-    return op_goto(SHOW);
-}
-
-static struct op_next flush_show(struct op *op)
-{
-    struct flush *f = flush_of(op);
-    if (flush_is_over(f))
-        return flush_fail(f, ERR_STOPPED);
-    sstable_open(f->store->io, &f->req, op, &f->open, &f->file, &f->failed);
-    return op_wait(SHOWN);
-}
-
-static struct op_next flush_shown(struct op *op)
-{
-    struct flush *f = flush_of(op);
-    struct io *io = f->store->io;
-    if (f->req.busy)
-        return op_wait(SHOWN);
-    if (f->req.err != OK) {
-        if (f->file)
-            sstable_unref(&f->file);
-        log_note_rarely(io, retry_ns_max, LOG_ERROR, "flushed_not_opened", "reason=\"%s\"",
-                        f->failed.text);
-        report_clear(&f->failed);
-        io_sleep(io, &f->req, op, nap_ns);
-        return op_wait(NAP);
-    }
-    if (!f->data->is_unwanted)
-        data_flushed(f->data, f->file);
-    sstable_unref(&f->file);
-    return op_goto(END);
-}
-
-static struct op_next flush_nap(struct op *op)
-{
-    struct flush *f = flush_of(op);
-    if (f->req.busy && flush_is_over(f))
-        io_cancel(f->store->io, &f->req);
-    return f->req.busy ? op_wait(NAP) : op_goto(SHOW);
+        return op_wait(PLACED);
+    f->err = f->req.err;
+    if (f->err == OK)
+        flush_show(f);
+    if (f->err == OK || f->err == ERR_STOPPED) /* stopped: the next start decides */
+        return op_goto(END);
+    return flush_fail(f, f->err);
 }
 
 /* ---- ends ---- */
@@ -337,9 +263,7 @@ static struct op_next flush_nap(struct op *op)
 static struct op_next flush_undo(struct op *op)
 {
     struct flush *f = flush_of(op);
-    if (!f->output)
-        return op_goto(END);
-    output_abandon(&f->output, &f->req, op);
+    outputs_abandon(&f->outputs, &f->req, op);
     return op_wait(END);
 }
 
@@ -352,13 +276,8 @@ static struct op_next flush_end(struct op *op)
 static const struct op_state states[] = {
     [BEGIN] = { "flush begin", flush_begin, TO(OPEN) | TO(UNDO) },
     [OPEN] = { "flush open", flush_open, TO(WALK) | TO(UNDO) },
-    [WALK] = { "flush walk", flush_walk, TO(DRAIN) | TO(FINISH) | TO(UNDO) },
-    [DRAIN] = { "flush drain", flush_drain, TO(WALK) },
-    [FINISH] = { "flush finish", flush_finish, TO(SWAP) | TO(UNDO) },
-    [SWAP] = { "flush swap", flush_swap, TO(SHOW) | TO(UNDO) },
-    [SHOW] = { "flush show", flush_show, TO(SHOWN) | TO(UNDO) },
-    [SHOWN] = { "flush shown", flush_shown, TO(NAP) | TO(END) },
-    [NAP] = { "flush nap", flush_nap, TO(SHOW) },
+    [WALK] = { "flush walk", flush_walk, TO(PLACED) | TO(UNDO) | TO(END) },
+    [PLACED] = { "flush placed", flush_placed, TO(UNDO) | TO(END) },
     [UNDO] = { "flush undo", flush_undo, TO(END) },
     [END] = { "flush end", flush_end, 0 },
 };
@@ -390,11 +309,12 @@ static void flush_release(struct op *op)
 {
     struct flush *f = flush_of(op);
     struct store *s = f->store;
-    ensure(!f->req.busy && !f->output && !f->file);
+    ensure(!f->req.busy);
+    outputs_deinit(&f->outputs);
     flush_note(f);
     f->data->flush = NULL;
     s->keeper.flushes_count--;
-    list_each(l, &s->waiters) op_wake(owner_of(l, struct waiter, link)->op);
+    store_stir(s);
     memtable_shared_unref(&f->memtable);
     table_unref(&f->table);
     arena_deinit(&f->arena);
@@ -411,6 +331,8 @@ void flush_start(struct store *s, struct table_data *d)
     memtable_shared_ref(f->memtable);
     f->table = d->table;
     table_ref(f->table);
+    outputs_init(&f->outputs, s, d, f->table, &f->arena);
+    f->slices.every = FEEDS_A_LOOK;
     d->flush = f;
     s->keeper.flushes_count++;
     op_start_background(&f->op, io_ops(s->io), NULL, states, flush_release);
@@ -418,6 +340,8 @@ void flush_start(struct store *s, struct table_data *d)
 
 void flush_stop(struct table_data *d)
 {
-    if (d->flush)
-        op_stop(&d->flush->op, ERR_STOPPED);
+    if (!d->flush)
+        return;
+    op_stop(&d->flush->op, ERR_STOPPED);
+    outputs_stop(&d->flush->outputs);
 }

@@ -1,9 +1,12 @@
-/* hold.c - this shard's part of TRUNCATE and DROP: a table stands still, then lets go.
+/* hold.c - this shard's part of TRUNCATE, DROP and snapshots: a table stands still, then lets go.
  *
- *     TRUNCATE   hold:  wait for the flush under way ──> freeze ──> held     (shard 0 erases)
- *                release: what was frozen is void, or is flushed as ever
- *     DROP       drop:  out of the store at once ──> wait for its flush ──> gone
- *                (for a snapshot: everything is flushed first)
+ *     TRUNCATE   hold:  wait for the flush under way, and for a compaction that has begun its swap
+ *                       ──> freeze ──> held                                  (shard 0 erases)
+ *                release: what was frozen is void and compactions are stopped, or all goes on
+ *     DROP       drop:  out of the store at once ──> wait for its flush and its compactions, which
+ *                       are stopped ──> gone       (for a snapshot: everything is flushed first)
+ *     snapshot   pin:   wait for a compaction that has begun its swap ──> pinned    (files are
+ *                       linked) ──> unpinned; flushes go on meanwhile
  *
  * What is held is everything of the table up to one place of this shard's log: merges come in the
  * log's order, so the active memtable at the moment of freezing has all up to the last record that
@@ -48,6 +51,11 @@ static void waiter_remove(struct store *s, struct waiter *w)
     store_left(s);
 }
 
+void store_stir(struct store *s)
+{
+    list_each(l, &s->waiters) op_wake(owner_of(l, struct waiter, link)->op);
+}
+
 /* ---- TRUNCATE ---- */
 
 static struct holding *holding_of(struct op *op) { return owner_of(op, struct holding, op); }
@@ -72,7 +80,7 @@ static struct op_next holding_still(struct op *op)
     struct table_data *d = store_data(h->store, &held->table);
     if (!d)
         return op_end(op, ERR_NOT_FOUND); /* dropped */
-    if (d->flush)
+    if (d->flush || d->placings)
         return op_wait(STILL);
     held->number = data_freeze(d);
     hold_places(held);
@@ -127,11 +135,66 @@ void store_release(struct store *s, struct store_held **held, bool is_erased)
     if (d) {
         ensure(d->holds > 0 && !d->flush);
         d->holds--;
-        if (is_erased)
+        if (is_erased) {
             data_void(d, (*held)->number);
+            compactions_stop(s, d);
+        }
+        store_changed(s, &d->id, 0, 0);
     }
     held_free(held);
+    store_stir(s);
     keeper_wake(s);
+}
+
+/* ---- snapshots ---- */
+
+struct pinning {
+    struct op op;
+    struct waiter waiter;
+    struct store *store;
+    struct io_req *done;
+    struct uuid table;
+};
+
+static struct pinning *pinning_of(struct op *op) { return owner_of(op, struct pinning, op); }
+
+static struct op_next pinning_still(struct op *op)
+{
+    const struct pinning *p = pinning_of(op);
+    const struct table_data *d = store_data(p->store, &p->table);
+    return d && d->placings ? op_wait(STILL) : op_end(op, OK);
+}
+
+static const struct op_state pin_states[] = { { "pin still", pinning_still, 0 } };
+
+static void pinning_release(struct op *op)
+{
+    struct pinning *p = pinning_of(op);
+    struct io_req *done = p->done;
+    waiter_remove(p->store, &p->waiter);
+    mem_free(p);
+    io_req_end(done, OK);
+}
+
+void store_pin(struct store *s, struct io_req *req, struct op *op, const struct uuid *table)
+{
+    struct pinning *p = mem_zalloc(sizeof *p);
+    struct table_data *d = store_data(s, table);
+    ensure(s->journal && !s->closing);
+    p->store = s, p->done = req, p->table = *table;
+    if (d)
+        d->pins++;
+    waiter_add(s, &p->waiter, &p->op);
+    io_req_begin(req, op);
+    op_start(&p->op, io_ops(s->io), NULL, pin_states, pinning_release);
+}
+
+void store_unpin(struct store *s, const struct uuid *table)
+{
+    struct table_data *d = store_data(s, table);
+    if (d && d->pins > 0)
+        d->pins--;
+    store_stir(s);
 }
 
 /* ---- DROP ---- */
@@ -142,6 +205,8 @@ static struct op_next dropping_last(struct op *op)
 {
     struct dropping *x = dropping_of(op);
     const struct table_data *d = x->data;
+    if (d && d->compactions)
+        return op_wait(0);
     if (!d || (!d->flush && d->flushed >= d->wanted))
         return op_end(op, OK);
     if (!d->flush && d->failures > x->failures)
@@ -176,12 +241,13 @@ void store_drop(struct store *s, struct io_req *req, struct op *op, const struct
     x->data = map_remove(&s->tables, bytes_of(table->b, sizeof table->b));
     if (x->data) {
         x->failures = x->data->failures;
-        x->data->holds = 0; /* a TRUNCATE under way has lost its table */
+        x->data->holds = x->data->pins = 0; /* what holds it has lost its table */
         list_add(&s->dropped, &x->data->link);
         x->data->wanted = data_freeze(x->data);
         x->data->is_unwanted = !keeps_rows;
         if (!keeps_rows)
             data_void(x->data, x->data->numbers);
+        compactions_stop(s, x->data);
     }
     waiter_add(s, &x->waiter, &x->op);
     io_req_begin(req, op);

@@ -7,8 +7,9 @@
  *     store.c    opening, closing, counts         apply.c     a mutation
  *     data.c     what there is of a table         read.c      a read
  *     files.c    a start: files of all tables     flush.c     a memtable becomes a file
- *     replay.c   a start: the commit log          keeper.c    when to flush, what the log may
- * forget swap.c, recover.c, output.c, floor.c        erase.c     TRUNCATE, DROP
+ *     replay.c   a start: the commit log          compact.c   files become others
+ *     keeper.c   when to flush, what the log      erase.c     TRUNCATE, DROP
+ *                may forget                       listing.c   what there is, for a policy
  */
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
@@ -37,7 +38,7 @@ struct keeper { /* keeper.c */
     unsigned flushes_count; /* under way */
 };
 
-struct waiter { /* an op that waits for the end of a flush */
+struct waiter { /* an op that waits until the files of a table stand still, or may move again */
     struct list link;
     struct op *op;
 };
@@ -79,8 +80,11 @@ struct store {
     struct space space;
     struct report flush_failed; /* of the last flush; OK: it did not */
     char refusal[700];
-    struct list waiters;     /* struct waiter */
-    unsigned erasures;       /* holds, erasures and drops under way */
+    struct list waiters; /* struct waiter */
+    unsigned erasures;   /* holds, erasures and drops under way */
+    struct store_policy policy;
+    uint64_t slow_ns_a_kib;  /* how long acknowledgements wait */
+    struct list compactions; /* struct compaction: under way */
     struct op *opening;      /* while it opens */
     struct closing *closing; /* once it closes */
     struct store_counts counts;
@@ -146,10 +150,22 @@ void space_close(struct store *, struct io_req *, struct op *);
 void flush_start(struct store *, struct table_data *);
 void flush_stop(struct table_data *);
 
+/* Tells the policy that the table's files have changed. */
+void store_changed(struct store *, const struct uuid *table, uint64_t flushed_bytes,
+                   unsigned flushed_files);
+/* Wakes those that wait for a table's files. */
+void store_stir(struct store *);
+/* All that are under way, for good: the store closes.  Of one table: it has been truncated or
+ * dropped; what has begun its swap comes to its end. */
+void compactions_close(struct store *);
+void compactions_stop(struct store *, const struct table_data *);
+
 /* An apply or something else has ended: a close may go on. */
 void store_left(struct store *);
 /* Everything of it is freed; nothing may be under way. */
 void store_free(struct store **);
+/* The store closes: acknowledgements that were delayed come at once. */
+void applies_hurry(struct store *);
 /* The pooled ones, and what reads have left. */
 void applies_free(struct store *);
 void reading_spare_free(struct store *);

@@ -351,7 +351,8 @@ static struct op_next keeper_leave(struct op *op)
     for (struct table_data *d; (d = map_next(&s->tables, &i));)
         flush_stop(d);
     list_each(l, &s->dropped) flush_stop(owner_of(l, struct table_data, link));
-    list_each(l, &s->waiters) op_wake(owner_of(l, struct waiter, link)->op);
+    compactions_close(s);
+    store_stir(s);
     if (s->keeper.nap.busy)
         io_cancel(s->io, &s->keeper.nap);
     wake_asks(s);

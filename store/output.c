@@ -338,6 +338,8 @@ uint64_t output_bytes(const struct output *o)
     return bytes;
 }
 
+uint64_t output_data_bytes(const struct output *o) { return o->parts[COMPONENT_DATA].offset; }
+
 void output_abandon(struct output **taken, struct io_req *req, struct op *op)
 {
     struct output *o = *taken;

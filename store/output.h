@@ -3,7 +3,7 @@
  *     output_open ──> [ feed the writer ──> output_drain when it is full ] ... ──> output_finish
  *                                                             or at any time: output_abandon
  *
- * Private to store/.  Whoever makes SSTables (flush, later compaction) feeds the writer
+ * Private to store/.  Whoever makes SSTables (outputs.h, import.h) feeds the writer
  * (sstable/writer.h) row by row and lets go when it is full.  Data and index are streamed: synced
  * every 8 MiB, and what is synced is dropped from the system's cache.  The files get their final
  * names by a swap.
@@ -33,7 +33,8 @@ void output_finish(struct output *, struct io_req *, struct op *);
  * that who lists the folder meanwhile takes no half a file for a whole one. */
 size_t output_names(const struct output *, const char *names[COMPONENT_COUNT]);
 struct sstable_name output_name(const struct output *);
-uint64_t output_bytes(const struct output *); /* of all components */
+uint64_t output_bytes(const struct output *);      /* of all components, written so far */
+uint64_t output_data_bytes(const struct output *); /* of Data.db */
 /* Closes and removes the temporary files; *taken becomes NULL at once. */
 void output_abandon(struct output **taken, struct io_req *, struct op *);
 /* After output_finish and the swap: frees what is in memory. */

@@ -27,6 +27,12 @@ struct store_files {
 void store_files(const struct store *, const struct uuid *table, struct arena *,
                  struct store_files *out);
 
+/* While a table is pinned no compaction takes files from its folder; flushes go on.  Completes when
+ * none is about to.  A table of which there is nothing, or which is dropped meanwhile, is fine.
+ * Each pin is taken off once. */
+void store_pin(struct store *, struct io_req *, struct op *, const struct uuid *table);
+void store_unpin(struct store *, const struct uuid *table);
+
 struct snapshot_options {
     const char *data_folder;
     const struct table *table;

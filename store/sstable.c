@@ -148,6 +148,8 @@ static struct op_next opening_stat(struct op *op)
             return opening_fail(o, o->req.err, NULL);
         s->components |= o->req.err ? 0 : 1u << o->at;
         s->bytes[o->at] = o->req.err ? 0 : o->stat.size_bytes;
+        if (!o->req.err && o->at == COMPONENT_DATA)
+            s->modified_seconds = o->stat.modified_seconds;
         o->path[0] = 0;
         if (!o->req.err && sstable_is_part(o->at))
             return op_goto(FILE_OPEN);

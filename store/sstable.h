@@ -55,6 +55,8 @@ struct sstable {
     struct table *table; /* counted; as it was when opened */
     unsigned components; /* a bit for each that is there */
     uint64_t bytes[COMPONENT_COUNT];
+    int64_t modified_seconds; /* Unix: when Data.db was written */
+    bool is_busy;             /* an input of a compaction under way */
     struct statistics statistics;
     struct layout layout;
     struct compression_info compression; /* kind COMPRESSOR_NONE: chunks by CRC.db */

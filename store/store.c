@@ -58,6 +58,7 @@ void store_open(struct io *io, struct io_req *req, struct op *op,
     list_init(&s->idle);
     list_init(&s->busy);
     list_init(&s->slow_reads);
+    list_init(&s->compactions);
     opening_start(s, req, op, out, failed);
 }
 
@@ -71,6 +72,7 @@ void store_close(struct store **store, struct io_req *req, struct op *op)
     s->closing = c;
     io_req_begin(req, op);
     keeper_stop(s);
+    applies_hurry(s);
     op_start(&c->op, io_ops(s->io), NULL, closing_states, closing_release);
 }
 

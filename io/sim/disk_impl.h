@@ -30,6 +30,7 @@ struct inode {
     struct list of_disk, unsynced;
     unsigned refs; /* entries, handles and un-synced changes that point here */
     bool is_folder, is_locked;
+    int64_t modified_us;    /* by its writer's clock */
     uint64_t slow_ns;       /* sim_slow_file */
     struct pages now, kept; /* as a read sees it; as a crash leaves it at least */
     struct folder names_now, names_kept;

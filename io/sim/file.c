@@ -236,6 +236,7 @@ static void write_now(struct event *e)
     struct sim *s = e->io->sim;
     sim_mix(s, e->offset);
     sim_mix_bytes(s, bytes_of(e->from, (size_t)e->n));
+    f->inode->modified_us = io_wall(e->io);
     if (e->n)
         e->change = inode_write(f->inode, e->from, (size_t)e->n, e->offset);
 }

@@ -153,7 +153,9 @@ static void stat_done(struct event *e)
     struct inode *i = look(e, false);
     struct io_stat *out = e->out;
     if (i)
-        *out = (struct io_stat){ .size_bytes = i->now.size, .is_folder = i->is_folder };
+        *out = (struct io_stat){ .size_bytes = i->now.size,
+                                 .is_folder = i->is_folder,
+                                 .modified_seconds = i->modified_us / 1000000 };
 }
 
 void io_stat(struct io *io, struct io_req *req, struct op *op, const char *path,

@@ -118,7 +118,7 @@ static void run_stat(struct job *job)
     struct stat st;
     note_result(job, stat(job->path, &st));
     if (job->err == OK)
-        *out = (struct io_stat){ (uint64_t)st.st_size, S_ISDIR(st.st_mode) };
+        *out = (struct io_stat){ (uint64_t)st.st_size, S_ISDIR(st.st_mode), st.st_mtim.tv_sec };
 }
 
 void io_stat(struct io *io, struct io_req *req, struct op *op, const char *path,

@@ -61,6 +61,6 @@ struct forecast_figures {
     double files_a_read;        /* ... and do have it: what filters leave */
     double floor_bytes;         /* after a major compaction */
 };
-void forecast_figures(const struct forecast *, struct forecast_figures *out);
+void forecast_figures(struct forecast *, struct forecast_figures *out);
 /* The files as they are; until the next call. */
 size_t forecast_files(const struct forecast *, const struct compaction_file **out);

@@ -194,10 +194,13 @@ static struct op_next compact_feed(struct compaction *c)
 static uint64_t pace_ns(struct compaction *c)
 {
     uint64_t bytes = merging_counts(c->merging)->stored_bytes - c->paced_bytes;
-    if (!c->options->pace || bytes < PACE_BYTES)
+    if (!c->options->pace || (bytes < PACE_BYTES && !c->has_napped))
         return 0;
+    bytes = c->has_napped ? 0 : bytes;
     c->paced_bytes += bytes;
-    return c->options->pace(c->options->context, bytes);
+    uint64_t ns = c->options->pace(c->options->context, bytes);
+    c->has_napped = ns > 0;
+    return ns;
 }
 
 static struct op_next compact_walk(struct op *op)

@@ -35,6 +35,7 @@ struct compaction {
     struct slices slices;
     size_t cut_at;         /* the next of the options' cuts */
     uint64_t paced_bytes;  /* the pace was asked for */
+    bool has_napped;       /* for the pace: it is asked again */
     uint64_t free_bytes;   /* of the disk, when it was last asked */
     uint64_t looked_bytes; /* had been written then */
     uint64_t began_ns;

@@ -22,7 +22,6 @@
 #include "base/mem.h"
 #include "compaction/garbage.h"
 
-
 static struct unified *unified_of(struct strategy *strategy)
 {
     return owner_of(strategy, struct unified, head);
@@ -81,25 +80,37 @@ enum { WORK_TEXT_BYTES = 96 };
 static const char *work_text(const struct compaction_now *now, const struct compaction_pick *pick,
                              char out[WORK_TEXT_BYTES])
 {
-    char size[SIZE_TEXT_BYTES];
+    char size[SIZE_TEXT_BYTES], slices[32] = "";
     size_text((double)files_bytes(now, pick->files, pick->count), size);
-    int length = snprintf(out, WORK_TEXT_BYTES, "%zu %s, %s", pick->count,
-                          pick->count == 1 ? "file" : "files", size);
     if (pick->cuts_count)
-        length += snprintf(out + length, (size_t)(WORK_TEXT_BYTES - length), ", in %zu slices",
-                           pick->cuts_count + 1);
-    if (pick->expired_count)
-        snprintf(out + length, (size_t)(WORK_TEXT_BYTES - length), "; %zu expired go unread",
-                 pick->expired_count);
+        snprintf(slices, sizeof slices, ", in %zu slices", pick->cuts_count + 1);
+    snprintf(out, WORK_TEXT_BYTES, "%zu %s, %s%s", pick->count, pick->count == 1 ? "file" : "files",
+             size, slices);
     return out;
 }
 
-static void because_expired(const struct compaction_now *now, struct compaction_pick *pick)
+/* "2 expired files go unread, 8.0 MiB" */
+static const char *expired_text(const struct compaction_now *now,
+                                const struct compaction_pick *pick, char out[WORK_TEXT_BYTES])
 {
     char size[SIZE_TEXT_BYTES];
     size_text((double)files_bytes(now, pick->expired, pick->expired_count), size);
-    pick_because(pick, "expired, and nothing else holds older data: %zu %s, %s, go unread",
-                 pick->expired_count, pick->expired_count == 1 ? "file" : "files", size);
+    snprintf(out, WORK_TEXT_BYTES, "%zu expired %s unread, %s", pick->expired_count,
+             pick->expired_count == 1 ? "file goes" : "files go", size);
+    return out;
+}
+
+/* The sentence, and what is expired. */
+static void because(const struct compaction_now *now, struct compaction_pick *pick,
+                    const char *sentence)
+{
+    char expired[WORK_TEXT_BYTES];
+    expired_text(now, pick, expired);
+    if (pick->kind == COMPACTION_EXPIRED)
+        pick_because(pick, "%s: nothing else holds older data", expired);
+    else
+        pick_because(pick, "%s%s%s", sentence, pick->expired_count ? "; " : "",
+                     pick->expired_count ? expired : "");
 }
 
 /* ---- a pick ---- */
@@ -139,14 +150,15 @@ static void because_due(struct unified *unified, const struct compaction_now *no
                         struct compaction_pick *pick)
 {
     const struct unified_options *options = &unified->options;
-    char setting[UNIFIED_SETTING_BYTES], work[WORK_TEXT_BYTES];
+    char setting[UNIFIED_SETTING_BYTES], work[WORK_TEXT_BYTES], sentence[COMPACTION_REASON_BYTES];
     size_t into = unified_level_of(unified, now->local, density);
-    pick_because(pick,
-                 "level %zu has %zu overlapping files (%s: due from %llu): %s%s, to level %zu",
-                 choice->level, choice->overlap,
-                 unified_setting(unified_scaling(options, choice->level), setting),
-                 (unsigned long long)unified_threshold(options, choice->level),
-                 choice->is_part ? "the oldest " : "", work_text(now, pick, work), into);
+    snprintf(sentence, sizeof sentence,
+             "level %zu has %zu overlapping files (%s: due from %llu): %s%s, to level %zu",
+             choice->level, choice->overlap,
+             unified_setting(unified_scaling(options, choice->level), setting),
+             (unsigned long long)unified_threshold(options, choice->level),
+             choice->is_part ? "the oldest " : "", work_text(now, pick, work), into);
+    because(now, pick, sentence);
 }
 
 static void unified_pick(struct strategy *strategy, const struct compaction_now *now,
@@ -165,23 +177,19 @@ static void unified_pick(struct strategy *strategy, const struct compaction_now 
     }
     pick_take_expired(out, arena, expired, expired_count);
     double density = cut(unified, now, arena, out);
-    if (out->kind == COMPACTION_EXPIRED)
-        because_expired(now, out);
-    else if (out->kind != COMPACTION_NONE)
+    if (out->kind != COMPACTION_NONE)
         because_due(unified, now, &choice, density, out);
 }
 
 /* ---- what a user asks for ---- */
 
-static void take_all(struct unified *unified, const struct compaction_now *now, const char *why,
-                     struct arena *arena, struct compaction_pick *out)
+static void take(struct unified *unified, const struct compaction_now *now, const char *why,
+                 struct arena *arena, struct compaction_pick *out)
 {
-    char work[WORK_TEXT_BYTES];
+    char work[WORK_TEXT_BYTES], sentence[COMPACTION_REASON_BYTES];
     cut(unified, now, arena, out);
-    if (out->kind == COMPACTION_EXPIRED)
-        because_expired(now, out);
-    else
-        pick_because(out, "%s: %s", why, work_text(now, out, work));
+    snprintf(sentence, sizeof sentence, "%s: %s", why, work_text(now, out, work));
+    because(now, out, sentence);
 }
 
 /* One for each connected group of files, whatever their levels, in the order of tokens. */
@@ -198,8 +206,8 @@ static bool unified_major(struct strategy *strategy, const struct compaction_now
         return false;
     count = overlaps_members(&overlaps, &groups[i], arena, &places);
     pick_take(out, arena, places, count, 0);
-    take_all(unified_of(strategy), now, count > 1 ? "all that overlap" : "a file by itself", arena,
-             out);
+    take(unified_of(strategy), now, count > 1 ? "all that overlap" : "a file by itself", arena,
+         out);
     return true;
 }
 
@@ -208,7 +216,7 @@ static void unified_these(struct strategy *strategy, const struct compaction_now
                           struct compaction_pick *out)
 {
     pick_take(out, arena, files, count, 0);
-    take_all(unified_of(strategy), now, "named by a user", arena, out);
+    take(unified_of(strategy), now, "named by a user", arena, out);
 }
 
 /* ---- what there is ---- */

@@ -32,7 +32,8 @@
 #include "store/inside.h"
 
 enum { ARRIVE, ADMIT, MERGE, ANSWER };
-enum { SLOW_NS_MAX = 20 * 1000 * 1000, ANSWER_NS_MAX = 100 * 1000 * 1000 };
+enum { SLOW_NS_MAX = 20 * 1000 * 1000 };
+enum { ANSWER_NS_MIN = 1000 * 1000, ANSWER_NS_MAX = 100 * 1000 * 1000 };
 enum { ARENA_BYTES = 2048, APPLY_PRICE_NS = 1000, PRICE_BYTES_PER_NS = 8 };
 
 struct apply {
@@ -174,13 +175,18 @@ static struct op_next apply_admit(struct op *op)
     return op_wait(MERGE);
 }
 
+/* How long the acknowledgement is held back.  Clocks wake by the millisecond: less is owed, until
+ * it is so much. */
 static uint64_t answer_ns(const struct apply *a)
 {
-    uint64_t ns = a->store->slow_ns_a_kib;
-    if (ns == 0 || a->store->closing)
+    struct store *s = a->store;
+    uint64_t ns = u64_min(s->slow_ns_a_kib, ANSWER_NS_MAX); /* so that the next line fits */
+    s->slow_owed_ns = ns ? s->slow_owed_ns + ns * a->bytes.size / 1024 : 0;
+    if (s->slow_owed_ns < ANSWER_NS_MIN || s->closing)
         return 0;
-    ns = u64_min(ns, ANSWER_NS_MAX); /* a mutation has fewer KiB than would overflow */
-    return u64_min(ns * a->bytes.size / 1024, ANSWER_NS_MAX);
+    ns = u64_min(s->slow_owed_ns, ANSWER_NS_MAX);
+    s->slow_owed_ns = 0;
+    return ns;
 }
 
 static struct op_next apply_merge(struct op *op)

@@ -62,7 +62,8 @@ struct compact_options {
     int64_t now_seconds, gc_before;
     uint64_t space_bytes; /* refused at the start with ERR_NO_SPACE when the disk has less free than
                              this beside its reserve; 0: not asked */
-    /* After so many stored bytes were read: ns until it may go on; NULL: as fast as it can. */
+    /* After so many more stored bytes were read: ns until it may go on; asked again then, of 0
+     * bytes, until it says 0.  NULL: as fast as it can. */
     uint64_t (*pace)(void *context, uint64_t bytes);
     void *context;
 };
@@ -109,6 +110,6 @@ struct store_policy {
 /* Copied; zeroed members do nothing.  Set before the first flush, and unset (NULL) before what it
  * points to goes. */
 void store_set_policy(struct store *, const struct store_policy *);
-/* Writes are to be slowed: each acknowledgement waits as many ns for each KiB of its mutation.  0:
- * not at all. */
+/* Writes are to be slowed: each acknowledgement waits as many ns for each KiB of its mutation, up
+ * to a tenth of a second; less than a millisecond is saved up for a later one.  0: not at all. */
 void store_slow_writes(struct store *, uint64_t ns_a_kib);

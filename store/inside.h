@@ -83,10 +83,10 @@ struct store {
     struct list waiters; /* struct waiter */
     unsigned erasures;   /* holds, erasures and drops under way */
     struct store_policy policy;
-    uint64_t slow_ns_a_kib;  /* how long acknowledgements wait */
-    struct list compactions; /* struct compaction: under way */
-    struct op *opening;      /* while it opens */
-    struct closing *closing; /* once it closes */
+    uint64_t slow_ns_a_kib, slow_owed_ns; /* how long acknowledgements wait; saved up */
+    struct list compactions;              /* struct compaction: under way */
+    struct op *opening;                   /* while it opens */
+    struct closing *closing;              /* once it closes */
     struct store_counts counts;
     struct list slow_reads; /* reads that wait now and then: under way */
     struct reading_spare spare;

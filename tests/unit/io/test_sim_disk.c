@@ -142,6 +142,23 @@ START_TEST(files_open_as_asked)
 }
 END_TEST
 
+START_TEST(a_file_tells_when_it_was_written)
+{
+    struct io_stat stat;
+    struct io_file *f = open_file("/f", IO_CREATE);
+    int64_t written = io_wall(a.io) / 1000000;
+    ck_assert_int_eq(write_at(f, "abcdef", 0), OK);
+    io_sleep(a.io, &a.req, &a.op, 100000000000);
+    ck_assert_int_eq(await(&a), OK);
+    io_sync(a.io, &a.req, &a.op, f);
+    ck_assert_int_eq(await(&a), OK);
+    io_stat(a.io, &a.req, &a.op, "/f", &stat);
+    ck_assert_int_eq(await(&a), OK);
+    ck_assert(stat.modified_seconds >= written && stat.modified_seconds <= written + 1);
+    close_file(f);
+}
+END_TEST
+
 START_TEST(allocating_makes_zeros_and_truncating_cuts)
 {
     struct io_stat stat;
@@ -509,6 +526,7 @@ int main(void)
     tcase_add_checked_fixture(t, setup, teardown);
     tcase_add_test(t, what_is_written_is_read);
     tcase_add_test(t, files_open_as_asked);
+    tcase_add_test(t, a_file_tells_when_it_was_written);
     tcase_add_test(t, allocating_makes_zeros_and_truncating_cuts);
     tcase_add_test(t, names_are_listed_moved_linked_and_removed);
     tcase_add_test(t, a_removed_file_lives_while_it_is_open);

@@ -81,7 +81,9 @@ static void check_parts(struct script *s)
 static void read_now(struct script *s)
 {
     size_t got = 77;
+    int64_t age = io_wall(s->io) / 1000000 - st.modified_seconds;
     ck_assert(st.size_bytes == sizeof bytes && !st.is_folder);
+    ck_assert(age >= 0 && age < 3600);
     enum err err = io_read_now(s->io, file, copy, sizeof copy, 100, &got);
     ck_assert(err == OK || err == ERR_WOULD_WAIT);
     if (err == OK) {

@@ -1,206 +1,9 @@
-/* test_compact.c - files of a table become others: what reads see meanwhile, what may be purged,
- * how it is stopped, and what is left when something fails.
+/* test_compact.c - files of a table become others: which rows are in them, what may be purged, what
+ * they say of themselves.
  */
 // SPDX-License-Identifier: Apache-2.0
-#include "stage.h"
-#include "store/inside.h"
-#include "store/swap.h"
-
-#include <check.h>
-
-enum { FILES_MAX = 16, KEYS = 20, NEVER = 0, LONG_AGO = 1000 };
-
-static struct stage s;
-static struct table *table; /* the catalog's reference */
-
-/* One compaction: what it is told, and what it says. */
-static struct act {
-    struct compact_options options;
-    struct compact_result result;
-    struct compact_output output;
-    struct report failed;
-    struct arena arena;
-    struct io_req req;
-    struct op op; /* its parent */
-    uint64_t inputs[FILES_MAX], expired[FILES_MAX];
-} act;
-
-static void setup(void)
-{
-    stage_init(&s, 3);
-    sim_file_set(s.sim, SIM_CLIENT(0), "/data/clock", 0, bytes_text("x"));
-    table = stage_keyvalue("t");
-    catalog_add_system(&s.catalog, table);
-    ck_assert_int_eq(stage_open(&s), OK);
-}
-static void teardown(void)
-{
-    arena_deinit(&act.arena);
-    stage_deinit(&s);
-}
-
-/* ---- rows ---- */
-
-static const char *key_of(int key)
-{
-    static char name[16];
-    snprintf(name, sizeof name, "key%d", key);
-    return name;
-}
-
-static void put(int key, const char *value, int64_t timestamp)
-{
-    struct buf m = { 0 };
-    stage_put(table, key_of(key), 1, bytes_text(value), timestamp, &m);
-    ck_assert_int_eq(stage_apply(&s, buf_bytes(&m)), OK);
-    buf_deinit(&m);
-}
-
-/* The partition; long enough ago for any gc_before but NEVER. */
-static void delete (int key, int64_t timestamp)
-{
-    struct buf m = { 0 };
-    stage_delete(table, key_of(key), timestamp, &m);
-    ck_assert_int_eq(stage_apply(&s, buf_bytes(&m)), OK);
-    buf_deinit(&m);
-}
-
-static void flush(void) { ck_assert_int_eq(stage_flush(&s, table), OK); }
-
-static bool has(int key, const char *value)
-{
-    struct stage_look look = { .column = 1 };
-    bool is_found = stage_find(&s, table, key_of(key), &look) &&
-                    bytes_equal(buf_bytes(&look.value), bytes_text(value));
-    buf_deinit(&look.value);
-    return is_found;
-}
-
-static bool has_none(int key)
-{
-    struct stage_look look = { .column = 1 };
-    bool is_found = stage_find(&s, table, key_of(key), &look);
-    buf_deinit(&look.value);
-    return !is_found;
-}
-
-/* ---- files ---- */
-
-/* In the order of their generations. */
-static size_t generations(uint64_t out[FILES_MAX])
-{
-    const struct view *v = store_view(s.store, &table->id);
-    size_t n = 0;
-    for (size_t i = 0; i < v->sstables_count; i++) {
-        uint64_t g = v->sstables[i]->name.generation;
-        size_t at = n++;
-        for (; at > 0 && out[at - 1] > g; at--)
-            out[at] = out[at - 1];
-        out[at] = g;
-    }
-    return n;
-}
-
-static struct sstable *file(uint64_t generation)
-{
-    const struct view *v = store_view(s.store, &table->id);
-    for (size_t i = 0; i < v->sstables_count; i++)
-        if (v->sstables[i]->name.generation == generation)
-            return v->sstables[i];
-    ck_abort_msg("no such file");
-}
-
-struct names {
-    unsigned files, temporary, data;
-};
-static void visit(void *context, const char *path, uint64_t size)
-{
-    struct names *n = context;
-    (void)size;
-    if (strncmp(path, "/data/stage/", 12) != 0)
-        return;
-    n->files++;
-    n->temporary += strstr(path, TEMPORARY) != NULL || strstr(path, "/swap-") != NULL;
-    n->data += strstr(path, "-Data.db") != NULL;
-}
-static struct names names(void)
-{
-    struct names n = { 0 };
-    sim_files(s.sim, SIM_CLIENT(0), visit, &n);
-    return n;
-}
-
-static void reopen(void)
-{
-    ck_assert_int_eq(stage_close(&s), OK);
-    ck_assert_int_eq(stage_open(&s), OK);
-}
-
-/* ---- compactions ---- */
-
-static struct op_next parent_idle(struct op *op)
-{
-    return op->waiting ? op_wait(0) : op_end(op, OK);
-}
-static const struct op_state parent_states[] = { { "parent", parent_idle, 0 } };
-
-/* Of everything that there is. */
-static void prepare(int64_t gc_before)
-{
-    arena_deinit(&act.arena);
-    act = (struct act){ .output = { UINT64_MAX, 0 } };
-    act.options = (struct compact_options){ .table = table->id,
-                                            .inputs = act.inputs,
-                                            .inputs_count = generations(act.inputs),
-                                            .expired = act.expired,
-                                            .outputs = &act.output,
-                                            .outputs_count = 1,
-                                            .purges = gc_before != NEVER,
-                                            .now_seconds = 2000,
-                                            .gc_before = gc_before };
-}
-
-static void begin(void)
-{
-    op_start(&act.op, io_ops(s.io), NULL, parent_states, NULL);
-    store_compact(s.store, &act.req, &act.op, &act.options, &act.arena, &act.result, &act.failed);
-}
-
-static enum err end(void)
-{
-    enum err err = stage_wait(&s, &act.req);
-    while (op_running(&act.op))
-        ck_assert(sim_step(s.sim));
-    return err;
-}
-
-static enum err compact(int64_t gc_before)
-{
-    prepare(gc_before);
-    begin();
-    return end();
-}
-
-/* ---- tests ---- */
-
-/* Two files, each with some rows of its own, and newer ones in the second. */
-static void two_files(void)
-{
-    for (int i = 0; i < KEYS; i++)
-        put(i, "old", 1);
-    flush();
-    for (int i = 0; i < KEYS; i += 2)
-        put(i, "new", 2);
-    put(KEYS, "new", 2);
-    flush();
-}
-
-static void check_two_files(void)
-{
-    for (int i = 0; i < KEYS; i++)
-        ck_assert(has(i, i % 2 ? "old" : "new"));
-    ck_assert(has(KEYS, "new") && has_none(KEYS + 1));
-}
+#include "act.h"
+#include "base/hash.h"
 
 START_TEST(two_files_become_one_with_the_same_rows)
 {
@@ -227,7 +30,7 @@ END_TEST
 START_TEST(deletions_and_what_they_cover_go_when_they_are_old_enough)
 {
     two_files();
-    delete (3, 5);
+    remove_key(3, 5);
     flush();
     ck_assert_int_eq(compact(NEVER), OK);
     ck_assert(has_none(3));
@@ -242,8 +45,8 @@ END_TEST
 START_TEST(a_deletion_stays_while_a_memtable_may_have_something_older)
 {
     two_files();
-    delete (3, 5);
-    delete (4, 5);
+    remove_key(3, 5);
+    remove_key(4, 5);
     flush();
     put(3, "older", 4); /* only of this partition, and not yet in a file */
     ck_assert_int_eq(compact(LONG_AGO), OK);
@@ -260,8 +63,8 @@ START_TEST(a_deletion_stays_while_another_file_may_have_something_older)
     put(4, "oldest", 1);
     put(5, "newer", 9);
     flush();
-    delete (3, 5);
-    delete (5, 5);
+    remove_key(3, 5);
+    remove_key(5, 5);
     flush();
     prepare(LONG_AGO);
     act.inputs[0] = act.inputs[1]; /* the second alone */
@@ -277,7 +80,7 @@ START_TEST(when_nothing_is_left_there_is_no_file)
 {
     put(3, "old", 1);
     flush();
-    delete (3, 5);
+    remove_key(3, 5);
     flush();
     ck_assert_int_eq(compact(LONG_AGO), OK);
     ck_assert_uint_eq(act.result.files_count, 0);
@@ -328,6 +131,171 @@ START_TEST(a_level_changes_without_reading)
 }
 END_TEST
 
+/* ---- several outputs ---- */
+
+START_TEST(outputs_end_at_the_cuts)
+{
+    int64_t cuts[] = { INT64_MIN + 5, INT64_MIN / 2, 0, INT64_MAX / 2 };
+    two_files();
+    prepare(NEVER);
+    act.options.cuts = cuts;
+    act.options.cuts_count = array_count(cuts);
+    begin();
+    ck_assert_int_eq(end(), OK);
+    ck_assert_uint_eq(act.result.files_count, 4); /* there is nothing before the first cut */
+    for (size_t i = 0; i < act.result.files_count; i++) {
+        const struct sstable *f = file(act.result.files[i]);
+        ck_assert_int_gt(f->first_token, cuts[i]);
+        ck_assert(i + 1 == act.result.files_count || f->last_token <= cuts[i + 1]);
+        for (int key = 0; key < KEYS; key++) { /* its filter is large enough */
+            bool is_its = key_token(bytes_text(key_of(key))) >= f->first_token &&
+                          key_token(bytes_text(key_of(key))) <= f->last_token;
+            uint64_t hash[2];
+            murmur3_cassandra(bytes_text(key_of(key)), hash);
+            ck_assert(!is_its || filter_has(&f->filter, hash));
+        }
+        ck_assert_uint_le(f->filter.words, 8);
+    }
+    check_two_files();
+    reopen();
+    check_two_files();
+    ck_assert_uint_eq(s.store->counts.replayed_mutations, 0);
+    ck_assert_int_eq(compact(NEVER), OK); /* and back */
+    check_two_files();
+}
+END_TEST
+
+START_TEST(outputs_end_when_they_have_their_bytes)
+{
+    const struct compact_output outputs[] = { { 50000, 3 }, { 100000, 4 } };
+    big_file(1);
+    big_file(2);
+    prepare(NEVER);
+    act.options.outputs = outputs;
+    act.options.outputs_count = 2;
+    begin();
+    ck_assert_int_eq(end(), OK);
+    check_big(2);
+    size_t count = act.result.files_count;
+    ck_assert_uint_ge(count, 4);
+    ck_assert_uint_le(count, 5);
+    uint64_t sum = 0;
+    for (size_t i = 0; i < count; i++) {
+        const struct sstable *f = file(act.result.files[i]);
+        uint64_t bytes = f->bytes[COMPONENT_DATA], wanted = outputs[i > 0].bytes;
+        ck_assert_uint_eq(f->statistics.level, outputs[i > 0].level);
+        ck_assert(i + 1 == count || bytes >= wanted);
+        ck_assert_uint_lt(bytes, wanted + 3 * BIG_BYTES); /* the partition that passes it */
+        sum += bytes;
+    }
+    ck_assert_uint_eq(sum, act.result.written_bytes);
+    ck_assert_uint_gt(act.result.written_all_bytes, sum);
+}
+END_TEST
+
+START_TEST(an_output_is_as_repaired_as_the_least_of_its_inputs)
+{
+    uint64_t left[FILES_MAX];
+    two_files();
+    size_t n = generations(left);
+    ck_assert_uint_eq(n, 2);
+    file(left[0])->statistics.repaired_at = 9000;
+    file(left[1])->statistics.repaired_at = 7000;
+    ck_assert_int_eq(compact(NEVER), OK);
+    ck_assert_int_eq(file(act.result.files[0])->statistics.repaired_at, 7000);
+}
+END_TEST
+
+/* ---- what is refused ---- */
+
+static void sum_bytes(void *context, const char *path, uint64_t size)
+{
+    uint64_t *sum = context;
+    (void)path;
+    *sum += size;
+}
+
+START_TEST(inputs_that_are_gone_or_busy_are_refused)
+{
+    struct store_file_list list;
+    big_file(1);
+    big_file(2);
+    prepare(NEVER);
+    act.inputs[act.options.inputs_count++] = 999;
+    begin();
+    ck_assert_int_eq(end(), ERR_NOT_FOUND);
+    ck_assert(strstr(act.failed.text, "999"));
+    prepare(NEVER);
+    begin_slowly();
+    struct act first = act;
+    store_list_files(s.store, &table->id, &act.arena, &list);
+    ck_assert_uint_eq(list.count, 2);
+    ck_assert(list.files[0].is_busy && list.files[1].is_busy && !list.files[0].is_shared);
+    store_files_done(&list);
+    struct io_req req = { 0 };
+    store_compact(s.store, &req, &s.op, &first.options, &act.arena, &first.result, &first.failed);
+    ck_assert_int_eq(stage_wait(&s, &req), ERR_NOT_FOUND);
+    ck_assert_int_eq(end(), OK);
+    check_big(2);
+}
+END_TEST
+
+static void flip_data(uint64_t generation, uint64_t bit)
+{
+    char path[SSTABLE_PATH_BYTES];
+    sstable_path(file(generation), COMPONENT_DATA, path);
+    sim_file_flip(s.sim, SIM_CLIENT(0), path, bit);
+}
+
+START_TEST(a_damaged_input_ends_it_and_nothing_changes)
+{
+    uint64_t left[FILES_MAX];
+    big_file(1);
+    big_file(2);
+    prepare(NEVER);
+    flip_data(act.inputs[1], 8 * 200000);
+    begin();
+    ck_assert_int_eq(end(), ERR_CORRUPT);
+    ck_assert_msg(strstr(act.failed.text, "Data.db"), "%s", act.failed.text);
+    ck_assert_uint_eq(generations(left), 2);
+    ck_assert_int_eq(file(left[1])->damage.err, ERR_CORRUPT);
+    ck_assert(!file(left[0])->is_busy && !file(left[1])->is_busy);
+    ck_assert(names().data == 2 && names().temporary == 0);
+    ck_assert_int_eq(compact(NEVER), ERR_CORRUPT); /* at once */
+    ck_assert_uint_eq(act.result.slices, 0);
+}
+END_TEST
+
+START_TEST(without_space_it_does_not_begin)
+{
+    big_file(1);
+    big_file(2);
+    prepare(NEVER);
+    act.options.space_bytes = (uint64_t)1 << 50;
+    begin();
+    ck_assert_int_eq(end(), ERR_NO_SPACE);
+    ck_assert(strstr(act.failed.text, "are free") && act.result.slices == 0);
+    ck_assert_int_eq(compact(NEVER), OK);
+    check_big(2);
+}
+END_TEST
+
+START_TEST(a_disk_that_is_full_on_the_way_leaves_the_inputs)
+{
+    uint64_t used = 0;
+    big_file(1);
+    big_file(2);
+    sim_files(s.sim, SIM_CLIENT(0), sum_bytes, &used);
+    sim_disk_size(s.sim, SIM_CLIENT(0), used + 300000);
+    ck_assert_int_eq(compact(NEVER), ERR_NO_SPACE);
+    ck_assert(names().data == 2 && names().temporary == 0);
+    check_big(2);
+    sim_disk_size(s.sim, SIM_CLIENT(0), (uint64_t)1 << 40);
+    ck_assert_int_eq(compact(NEVER), OK);
+    check_big(2);
+}
+END_TEST
+
 static Suite *suite(void)
 {
     Suite *suite = suite_create("compactions");
@@ -344,6 +312,19 @@ static Suite *suite(void)
     tcase_add_test(purge, when_nothing_is_left_there_is_no_file);
     tcase_add_test(purge, expired_files_go_unread);
     suite_add_tcase(suite, purge);
+    TCase *outputs = tcase_create("outputs");
+    tcase_add_checked_fixture(outputs, setup, teardown);
+    tcase_add_test(outputs, outputs_end_at_the_cuts);
+    tcase_add_test(outputs, outputs_end_when_they_have_their_bytes);
+    tcase_add_test(outputs, an_output_is_as_repaired_as_the_least_of_its_inputs);
+    suite_add_tcase(suite, outputs);
+    TCase *refused = tcase_create("refused");
+    tcase_add_checked_fixture(refused, setup, teardown);
+    tcase_add_test(refused, inputs_that_are_gone_or_busy_are_refused);
+    tcase_add_test(refused, a_damaged_input_ends_it_and_nothing_changes);
+    tcase_add_test(refused, without_space_it_does_not_begin);
+    tcase_add_test(refused, a_disk_that_is_full_on_the_way_leaves_the_inputs);
+    suite_add_tcase(suite, refused);
     return suite;
 }
 

@@ -6,6 +6,7 @@
  *     POST /api/v1/ops/<verb>   begins one (operation.h); over the Unix socket alone
  *     GET /api/v1/tables    what there is of every table; tables/<keyspace>, .../<table>
  *     GET /api/v1/snapshots all snapshots on disk
+ *     GET /api/v1/compactions   what runs, what is due on each level and why; .../history: what ran
  *     GET /metrics          the counts for Prometheus
  *     GET /health/live      200 while the loop turns
  *     GET /health/ready     200 when clients are served, else 503 and what it waits for
@@ -16,6 +17,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "node/admin_pages.h"
 
+#include "node/compactions.h"
 #include "node/snapshot.h"
 #include "node/tables.h"
 
@@ -256,7 +258,26 @@ static void page_snapshots(struct shard *s, const struct errands *errands, struc
     snapshots_json(errands->each[0].result, body);
 }
 
-static const struct page {
+static bool all_told(const struct errands *errands)
+{
+    struct report failed;
+    return errands_result(errands, &failed) == OK;
+}
+
+static void page_compactions(struct shard *s, const struct errands *errands, struct buf *body)
+{
+    if (all_told(errands))
+        compactions_json(s, errands, body);
+}
+
+static void page_history(struct shard *s, const struct errands *errands, struct buf *body)
+{
+    (void)s;
+    if (all_told(errands))
+        compaction_history_json(errands, body);
+}
+
+static const struct page { /* nothing written: a shard cannot tell */
     const char *path, *type;
     const struct errand_kind *asks;
     void (*write)(struct shard *, const struct errands *, struct buf *body);
@@ -264,6 +285,8 @@ static const struct page {
     { "/api/v1/info", "application/json", &errand_counts, page_info },
     { "/api/v1/status", "application/json", &errand_counts, page_status },
     { "/api/v1/snapshots", "application/json", &errand_snapshots, page_snapshots },
+    { "/api/v1/compactions", "application/json", &errand_compactions, page_compactions },
+    { "/api/v1/compactions/history", "application/json", &errand_compaction_history, page_history },
     { "/metrics", "text/plain; version=0.0.4; charset=utf-8", &errand_counts, page_metrics },
 };
 
@@ -291,11 +314,10 @@ static void page_tables(const struct admin_question *q, const char *rest, struct
 {
     struct arena arena = { 0 };
     struct buf body = buf_in(&arena);
-    struct report failed;
     size_t n = strcspn(rest, "/");
     const char *keyspace = n ? arena_text(&arena, bytes_of((const uint8_t *)rest, n)) : NULL;
     const char *table = rest[n] ? rest + n + 1 : NULL;
-    if (errands_result(q->errands, &failed) != OK)
+    if (!all_told(q->errands))
         page_text(out, 503, "a shard cannot tell now\n");
     else if (!tables_json(q->shard, q->errands, keyspace, table, &body))
         page_text(out, 404, "there is no such table\n");
@@ -347,11 +369,15 @@ static void page_get(const struct admin_question *q, struct buf *out)
     } else if (!page) {
         page_text(out, 404,
                   "no such page; there are /api/v1/info, /api/v1/status, /api/v1/ops, "
-                  "/api/v1/tables, /api/v1/snapshots, /metrics, "
+                  "/api/v1/tables, /api/v1/compactions, /api/v1/compactions/history, "
+                  "/api/v1/snapshots, /metrics, "
                   "/health/live, /health/ready\n");
     } else {
         page->write(q->shard, q->errands, &body);
-        http_answer(out, 200, page->type, buf_bytes(&body));
+        if (body.size)
+            http_answer(out, 200, page->type, buf_bytes(&body));
+        else
+            page_text(out, 503, "a shard cannot tell now\n");
     }
     buf_deinit(&body);
 }

@@ -9,6 +9,7 @@ struct sources {
     struct shard_counts shard;
     struct coordinator_counts coordinator;
     struct store_counts store;
+    struct compactor_counts compaction;
     struct cluster_counts cluster;
     const struct io_counts *io;
     struct store_memory memory;
@@ -52,6 +53,8 @@ void counts_take(struct shard *s, struct counts *out)
         store_counts(s->store, &sources.store);
     if (s->store)
         store_memory(s->store, &sources.memory);
+    if (s->compactor)
+        compactor_counts(s->compactor, &sources.compaction);
     if (s->cluster)
         cluster_counts(s->cluster, &sources.cluster);
 #define X(name, kind, value, text) out->values[COUNT_##name] = value;

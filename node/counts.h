@@ -11,80 +11,95 @@
 struct shard;
 
 /* X(name, kind, value of struct sources *c, sentence); kind: counter or gauge */
-#define COUNTS_LIST(X)                                                                          \
-    X(requests, counter, c->shard.requests, "frames of clients that asked for something")       \
-    X(requests_inline, counter, c->shard.requests_inline, "answered without waiting")           \
-    X(errors, counter, c->shard.errors, "answers that were errors")                             \
-    X(protocol_errors, counter, c->shard.protocol_errors, "frames that broke the protocol")     \
-    X(overloaded, counter, c->shard.overloaded, "requests refused for lack of memory")          \
-    X(events, counter, c->shard.events, "events sent to registered clients")                    \
-    X(connections, gauge, c->shard.connections, "clients connected")                            \
-    X(connections_total, counter, c->shard.connections_total, "clients that have connected")    \
-    X(connections_refused, counter, c->shard.refused_connections, "clients turned away")        \
-    X(prepared_statements, gauge, c->prepared_count, "plans kept")                              \
-    X(prepared_evicted, counter, c->prepared_evicted, "plans dropped for room")                 \
-    X(coordinator_writes, counter, c->coordinator.writes, "writes coordinated")                 \
-    X(coordinator_reads, counter, c->coordinator.reads, "reads of one partition coordinated")   \
-    X(coordinator_scans, counter, c->coordinator.scans, "reads of ranges coordinated")          \
-    X(coordinator_local_reads, counter, c->coordinator.local_reads, "reads at ONE, at once")    \
-    X(coordinator_unavailable, counter, c->coordinator.unavailable, "answered Unavailable")     \
-    X(coordinator_timeouts, counter, c->coordinator.timeouts, "answered with a time-out")       \
-    X(coordinator_failures, counter, c->coordinator.failures, "answered with a failure")        \
-    X(coordinator_late_acks, counter, c->coordinator.late_acks, "acks after the answer")        \
-    X(coordinator_in_flight, gauge, c->coordinator.in_flight, "requests under way")             \
-    X(store_applied, counter, c->store.applied, "mutations applied here")                       \
-    X(store_refused, counter, c->store.refused, "mutations refused here")                       \
-    X(store_reads, counter, c->store.reads, "reads of this replica")                            \
-    X(store_rows_read, counter, c->store.rows_read, "rows those reads brought")                 \
-    X(read_sstables, counter, c->store.read.sstables, "SSTables those reads looked into")       \
-    X(read_filter_skips, counter, c->store.read.filter_skips, "passed over by their filters")   \
-    X(read_range_skips, counter, c->store.read.range_skips, "passed over by clustering")        \
-    X(read_false_positives, counter, c->store.read.false_positives, "filters that were wrong")  \
-    X(read_index_entries, counter, c->store.read.index_entries, "entries of indexes looked at") \
-    X(read_index_blocks, counter, c->store.read.index_blocks, "blocks of indexes read")         \
-    X(read_chunks, counter, c->store.read.chunks, "chunks of data read, past the cache")        \
-    X(read_unpacked_bytes, counter, c->store.read.unpacked_bytes, "of both, unpacked")          \
-    X(read_tombstones, counter, c->store.read.tombstones, "deleted things in their way")        \
-    X(replayed_mutations, counter, c->store.replayed_mutations, "from the commit log at start") \
-    X(replay_torn_bytes, counter, c->store.torn_bytes, "not proven and not readable at start")  \
-    X(memtable_bytes, gauge, c->store.memtable_bytes, "in memtables")                           \
-    X(memtable_bytes_max, gauge, c->store.memtable_bytes_max, "past which writes are refused")  \
-    X(partitions, gauge, c->store.partitions, "partitions in memtables")                        \
-    X(flushing_bytes, gauge, c->store.frozen_bytes, "in memtables that wait to be files")       \
-    X(flushes, counter, c->store.flushes, "memtables that became SSTables")                     \
-    X(flush_failures, counter, c->store.flush_failures, "flushes that failed and are retried")  \
-    X(flushed_bytes, counter, c->store.flushed_bytes, "written by flushes")                     \
-    X(writes_slowed, counter, c->store.slowed, "writes that waited for a flush")                \
-    X(sstables, gauge, c->store.sstables, "open, counted on each shard that has them")          \
-    X(sstables_damaged, gauge, c->store.sstables_damaged, "of them set aside")                  \
-    X(sstable_bytes, gauge, c->store.sstable_bytes, "of them on disk")                          \
-    X(chunk_cache_bytes, gauge, c->memory.chunk_cache, "chunks of files in memory")             \
-    X(filter_bytes, gauge, c->memory.filters, "bloom filters in memory")                        \
-    X(sample_bytes, gauge, c->memory.samples, "index samples in memory")                        \
-    X(prepared_bytes, gauge, c->prepared_bytes, "plans kept, and their texts")                  \
-    X(connection_bytes, gauge, c->connection_bytes, "answers that clients have not taken yet")  \
-    X(peer_bytes, gauge, c->cluster.bytes, "requests in flight to other nodes")                 \
-    X(file_bytes, gauge, c->memory.other_of_files, "what else open files take in memory")       \
-    X(request_bytes, gauge, c->request_bytes, "held by requests of clients under way")          \
-    X(commitlog_appends, counter, c->store.commitlog.appends, "records appended")               \
-    X(commitlog_syncs, counter, c->store.commitlog.syncs, "syncs; each covers many records")    \
-    X(commitlog_bytes, gauge, c->store.commitlog.disk_bytes, "on disk")                         \
-    X(peer_sent, counter, c->cluster.sent, "requests sent to other nodes")                      \
-    X(peer_received, counter, c->cluster.received, "requests received from other nodes")        \
-    X(peer_answered, counter, c->cluster.answered, "answers received from other nodes")         \
-    X(peer_timeouts, counter, c->cluster.timeouts, "requests that no answer came to in time")   \
-    X(peer_bad_frames, counter, c->cluster.bad_frames, "frames of peers that were not valid")   \
-    X(peer_dropped, counter, c->cluster.dropped, "answers that nobody waited for any more")     \
-    X(peer_reconnects, counter, c->cluster.reconnects, "connections made again")                \
-    X(loop_turns, counter, c->io->turns, "turns of the loop: about one poll each")              \
-    X(socket_recvs, counter, c->io->recvs, "system calls that received")                        \
-    X(socket_sends, counter, c->io->sends, "system calls that sent")                            \
-    X(socket_recv_bytes, counter, c->io->recv_bytes, "bytes received")                          \
-    X(socket_send_bytes, counter, c->io->send_bytes, "bytes sent")                              \
-    X(file_reads, counter, c->io->reads, "reads of files")                                      \
-    X(file_writes, counter, c->io->writes, "writes to files")                                   \
-    X(file_syncs, counter, c->io->syncs, "syncs of files")                                      \
-    X(shard_hops, counter, c->io->posts, "mails to another shard")                              \
+#define COUNTS_LIST(X)                                                                             \
+    X(requests, counter, c->shard.requests, "frames of clients that asked for something")          \
+    X(requests_inline, counter, c->shard.requests_inline, "answered without waiting")              \
+    X(errors, counter, c->shard.errors, "answers that were errors")                                \
+    X(protocol_errors, counter, c->shard.protocol_errors, "frames that broke the protocol")        \
+    X(overloaded, counter, c->shard.overloaded, "requests refused for lack of memory")             \
+    X(events, counter, c->shard.events, "events sent to registered clients")                       \
+    X(connections, gauge, c->shard.connections, "clients connected")                               \
+    X(connections_total, counter, c->shard.connections_total, "clients that have connected")       \
+    X(connections_refused, counter, c->shard.refused_connections, "clients turned away")           \
+    X(prepared_statements, gauge, c->prepared_count, "plans kept")                                 \
+    X(prepared_evicted, counter, c->prepared_evicted, "plans dropped for room")                    \
+    X(coordinator_writes, counter, c->coordinator.writes, "writes coordinated")                    \
+    X(coordinator_reads, counter, c->coordinator.reads, "reads of one partition coordinated")      \
+    X(coordinator_scans, counter, c->coordinator.scans, "reads of ranges coordinated")             \
+    X(coordinator_local_reads, counter, c->coordinator.local_reads, "reads at ONE, at once")       \
+    X(coordinator_unavailable, counter, c->coordinator.unavailable, "answered Unavailable")        \
+    X(coordinator_timeouts, counter, c->coordinator.timeouts, "answered with a time-out")          \
+    X(coordinator_failures, counter, c->coordinator.failures, "answered with a failure")           \
+    X(coordinator_late_acks, counter, c->coordinator.late_acks, "acks after the answer")           \
+    X(coordinator_in_flight, gauge, c->coordinator.in_flight, "requests under way")                \
+    X(store_applied, counter, c->store.applied, "mutations applied here")                          \
+    X(store_refused, counter, c->store.refused, "mutations refused here")                          \
+    X(store_reads, counter, c->store.reads, "reads of this replica")                               \
+    X(store_rows_read, counter, c->store.rows_read, "rows those reads brought")                    \
+    X(read_sstables, counter, c->store.read.sstables, "SSTables those reads looked into")          \
+    X(read_filter_skips, counter, c->store.read.filter_skips, "passed over by their filters")      \
+    X(read_range_skips, counter, c->store.read.range_skips, "passed over by clustering")           \
+    X(read_false_positives, counter, c->store.read.false_positives, "filters that were wrong")     \
+    X(read_index_entries, counter, c->store.read.index_entries, "entries of indexes looked at")    \
+    X(read_index_blocks, counter, c->store.read.index_blocks, "blocks of indexes read")            \
+    X(read_chunks, counter, c->store.read.chunks, "chunks of data read, past the cache")           \
+    X(read_unpacked_bytes, counter, c->store.read.unpacked_bytes, "of both, unpacked")             \
+    X(read_tombstones, counter, c->store.read.tombstones, "deleted things in their way")           \
+    X(replayed_mutations, counter, c->store.replayed_mutations, "from the commit log at start")    \
+    X(replay_torn_bytes, counter, c->store.torn_bytes, "not proven and not readable at start")     \
+    X(memtable_bytes, gauge, c->store.memtable_bytes, "in memtables")                              \
+    X(memtable_bytes_max, gauge, c->store.memtable_bytes_max, "past which writes are refused")     \
+    X(partitions, gauge, c->store.partitions, "partitions in memtables")                           \
+    X(flushing_bytes, gauge, c->store.frozen_bytes, "in memtables that wait to be files")          \
+    X(flushes, counter, c->store.flushes, "memtables that became SSTables")                        \
+    X(flush_failures, counter, c->store.flush_failures, "flushes that failed and are retried")     \
+    X(flushed_bytes, counter, c->store.flushed_bytes, "written by flushes")                        \
+    X(writes_slowed, counter, c->store.slowed, "writes that waited for a flush")                   \
+    X(sstables, gauge, c->store.sstables, "open, counted on each shard that has them")             \
+    X(sstables_damaged, gauge, c->store.sstables_damaged, "of them set aside")                     \
+    X(sstable_bytes, gauge, c->store.sstable_bytes, "of them on disk")                             \
+    X(chunk_cache_bytes, gauge, c->memory.chunk_cache, "chunks of files in memory")                \
+    X(filter_bytes, gauge, c->memory.filters, "bloom filters in memory")                           \
+    X(sample_bytes, gauge, c->memory.samples, "index samples in memory")                           \
+    X(prepared_bytes, gauge, c->prepared_bytes, "plans kept, and their texts")                     \
+    X(connection_bytes, gauge, c->connection_bytes, "answers that clients have not taken yet")     \
+    X(peer_bytes, gauge, c->cluster.bytes, "requests in flight to other nodes")                    \
+    X(file_bytes, gauge, c->memory.other_of_files, "what else open files take in memory")          \
+    X(request_bytes, gauge, c->request_bytes, "held by requests of clients under way")             \
+    X(compaction_running, gauge, c->compaction.running, "compactions under way")                   \
+    X(compaction_pending_tasks, gauge, c->compaction.pending, "those under way and due")           \
+    X(compaction_pending_bytes, gauge, c->compaction.pending_bytes,                                \
+      "of files that those due would read")                                                        \
+    X(compaction_completed, counter, c->compaction.completed, "compactions that ended well")       \
+    X(compaction_failed, counter, c->compaction.failed, "that did not, and are tried again")       \
+    X(compaction_stopped, counter, c->compaction.stopped, "stopped, by a person or at the end")    \
+    X(compaction_reduced, counter, c->compaction.reduced, "made smaller for lack of space")        \
+    X(compaction_aborted, counter, c->compaction.refused_for_space, "not begun for lack of space") \
+    X(compaction_bytes_in, counter, c->compaction.bytes_in, "of files that were compacted")        \
+    X(compaction_bytes_out, counter, c->compaction.bytes_out, "of files that they became")         \
+    X(compaction_purged, counter, c->compaction.purged, "tombstones and expired cells left out")   \
+    X(compaction_slices, counter, c->compaction.slices, "slices of time that they ran in")         \
+    X(compaction_slices_over, counter, c->compaction.slices_over,                                  \
+      "of them twice as long as they may be")                                                      \
+    X(commitlog_appends, counter, c->store.commitlog.appends, "records appended")                  \
+    X(commitlog_syncs, counter, c->store.commitlog.syncs, "syncs; each covers many records")       \
+    X(commitlog_bytes, gauge, c->store.commitlog.disk_bytes, "on disk")                            \
+    X(peer_sent, counter, c->cluster.sent, "requests sent to other nodes")                         \
+    X(peer_received, counter, c->cluster.received, "requests received from other nodes")           \
+    X(peer_answered, counter, c->cluster.answered, "answers received from other nodes")            \
+    X(peer_timeouts, counter, c->cluster.timeouts, "requests that no answer came to in time")      \
+    X(peer_bad_frames, counter, c->cluster.bad_frames, "frames of peers that were not valid")      \
+    X(peer_dropped, counter, c->cluster.dropped, "answers that nobody waited for any more")        \
+    X(peer_reconnects, counter, c->cluster.reconnects, "connections made again")                   \
+    X(loop_turns, counter, c->io->turns, "turns of the loop: about one poll each")                 \
+    X(socket_recvs, counter, c->io->recvs, "system calls that received")                           \
+    X(socket_sends, counter, c->io->sends, "system calls that sent")                               \
+    X(socket_recv_bytes, counter, c->io->recv_bytes, "bytes received")                             \
+    X(socket_send_bytes, counter, c->io->send_bytes, "bytes sent")                                 \
+    X(file_reads, counter, c->io->reads, "reads of files")                                         \
+    X(file_writes, counter, c->io->writes, "writes to files")                                      \
+    X(file_syncs, counter, c->io->syncs, "syncs of files")                                         \
+    X(shard_hops, counter, c->io->posts, "mails to another shard")                                 \
     X(allocations, counter, c->allocations, "times the heap was asked for memory")
 
 enum counts_name {

@@ -162,7 +162,7 @@ enum err statement_read_now(struct shard *shard, const struct statement *st,
 {
     const struct table *table = cql_plan_table(st->plan);
     if (table->is_virtual)
-        return system_read(shard, read, arena, sink, out);
+        return system_read(shard, read, NULL, arena, sink, out);
     struct coordinator_read r = { .keyspace = catalog_keyspace(&shard->catalog, table->keyspace),
                                   .table = table,
                                   .level = st->level,

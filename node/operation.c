@@ -10,8 +10,19 @@
 #include <stdlib.h>
 
 static const struct operation_verb *const verbs[] = {
-    &operation_flush,     &operation_snapshot, &operation_clearsnapshot,
-    &operation_cachedrop, &operation_import,   &operation_refresh,
+    &operation_flush,
+    &operation_snapshot,
+    &operation_clearsnapshot,
+    &operation_cachedrop,
+    &operation_import,
+    &operation_refresh,
+    &operation_compact,
+    &operation_stop,
+    &operation_autocompaction,
+    &operation_setcompactionthroughput,
+    &operation_setconcurrentcompactors,
+    &operation_compactionplan,
+    &operation_compactionwhy,
 };
 
 void operations_init(struct operations *all, struct shard *s)

@@ -1,5 +1,6 @@
 /* statement.c - statements that have to wait: an op each, a child of its session.
  *
+ *                    ┌─> told ─┐ (all shards, for some system tables)
  *                ┌──> read ──> fed ──┐ (one read after the other)
  *     begin ─────┼──> write ─────────┼──> answer ──> ended
  *                ├──> change ────────┤
@@ -13,10 +14,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "base/mem.h"
 #include "node/change.h"
+#include "node/errand.h"
 #include "node/session.h"
 #include "node/system.h"
 
-enum { BEGIN, READ, FED, WRITE, CHANGE, TRUNCATE, ANSWER };
+enum { BEGIN, READ, TOLD, FED, WRITE, CHANGE, TRUNCATE, ANSWER };
 
 struct part { /* one mutation of a request */
     struct io_req req;
@@ -36,6 +38,7 @@ struct request {
     const struct read *read;
     struct read_outcome read_outcome;
     struct io_req wait;
+    struct errands errands; /* of a system table that all shards are asked for */
     struct part *parts;
     size_t parts_count;
     struct change_call change;
@@ -49,6 +52,7 @@ struct request {
 
 static struct op_next request_begin(struct op *);
 static struct op_next request_read(struct op *);
+static struct op_next request_told(struct op *);
 static struct op_next request_fed(struct op *);
 static struct op_next request_write(struct op *);
 static struct op_next request_change(struct op *);
@@ -59,7 +63,8 @@ static void request_release(struct op *);
 static const struct op_state request_states[] = {
     [BEGIN] = { "begin", request_begin,
                 TO(READ) | TO(WRITE) | TO(CHANGE) | TO(TRUNCATE) | TO(ANSWER) },
-    [READ] = { "read", request_read, TO(FED) | TO(ANSWER) },
+    [READ] = { "read", request_read, TO(TOLD) | TO(FED) | TO(ANSWER) },
+    [TOLD] = { "told", request_told, TO(TOLD) | TO(FED) | TO(ANSWER) },
     [FED] = { "fed", request_fed, TO(READ) | TO(FED) | TO(ANSWER) },
     [WRITE] = { "write", request_write, TO(WRITE) | TO(ANSWER) },
     [CHANGE] = { "change", request_change, TO(BEGIN) | TO(CHANGE) | TO(ANSWER) },
@@ -110,6 +115,7 @@ static void request_release(struct op *op)
     struct request *r = request_of(op);
     session_keep(r->session, r->held_bytes, 0);
     statement_close(&r->statement);
+    errands_deinit(&r->errands);
     arena_reset(&r->arena);
     list_add(&r->shard->idle_requests, &r->idle);
 }
@@ -313,7 +319,11 @@ static struct op_next request_read(struct op *op)
         return r->run.err == OK ? op_goto(ANSWER) : request_fail(r, r->run.err);
     }
     r->read_outcome = (struct read_outcome){ 0 };
-    if (statement_is_virtual(&r->statement)) {
+    if (table->is_virtual && system_asks(table)) {
+        errands_send(&r->errands, r->shard, op, system_asks(table), NULL);
+        return op_wait(TOLD);
+    }
+    if (table->is_virtual) {
         r->wait.err = statement_read_now(r->shard, &r->statement, r->read, &r->arena, &r->run.sink,
                                          &r->read_outcome);
         return op_goto(FED);
@@ -331,6 +341,20 @@ static struct op_next request_read(struct op *op)
     coordinator_read(r->shard->coordinator, &r->wait, op, &read, &r->read_outcome,
                      &r->failure.outcome);
     return op_wait(FED);
+}
+
+/* The shards have said what a system table is made of. */
+static struct op_next request_told(struct op *op)
+{
+    struct request *r = request_of(op);
+    if (r->errands.away)
+        return op_wait(TOLD);
+    enum err err = errands_result(&r->errands, &r->failure.report);
+    if (err != OK)
+        return request_fail(r, err);
+    r->wait.err =
+        system_read(r->shard, r->read, &r->errands, &r->arena, &r->run.sink, &r->read_outcome);
+    return op_goto(FED);
 }
 
 static struct op_next request_fed(struct op *op)

@@ -162,6 +162,10 @@ static const struct {
     { "system_views", "sstable_tasks",
       "*keyspace_name text;+table_name text;+task_id timeuuid;completion_ratio double;kind text;"
       "progress bigint;sstables int;target_directory text;total bigint;unit text" },
+    { "system_views", "compactions_pending", /* ours: what Cassandra does not show by level */
+      "*keyspace_name text;+table_name text;+repair_state text;+level int;bytes bigint;files int;"
+      "from_bytes double;next text;overlap int;pending_bytes bigint;pending_tasks bigint;"
+      "setting text;to_bytes double;window timestamp" },
     { "system_views", "pending_hints",
       "*host_id uuid;address inet;dc text;files int;newest timestamp;oldest timestamp;port int;"
       "rack text;status text" },

@@ -12,6 +12,8 @@
 #include "io/io.h"
 #include "model/model.h"
 
+struct errands;
+
 struct system_row {
     int64_t token;
     struct bytes place; /* comparable_partition */
@@ -21,7 +23,8 @@ struct system_row {
 struct system_rows {
     const struct table *table;
     struct arena *arena;
-    struct bytes *values; /* of the row being made, by column index; data NULL: null */
+    const struct errands *said; /* what the shards were asked for it; NULL: nothing */
+    struct bytes *values;       /* of the row being made, by column index; data NULL: null */
     struct system_row *rows;
     size_t count, room;
 };

@@ -10,6 +10,7 @@
 #include "node/tables.h"
 
 #include "base/mem.h"
+#include "node/compactions.h"
 #include "node/snapshot.h"
 
 #include <stdlib.h>
@@ -22,6 +23,7 @@ struct told { /* what a shard brings home */
         struct uuid id;
         const struct table_stats *stats;
     } * tables;
+    const struct compactions_told *compactions;
     struct snapshots snapshots; /* shard 0's */
 };
 
@@ -31,6 +33,7 @@ static void tables_begin(struct errand *e)
     struct told *told = arena_new(&e->arena, struct told);
     size_t at = 0;
     e->result = told;
+    told->compactions = compactions_take(e->shard, &e->arena);
     told->tables = arena_array(&e->arena, struct told_table, catalog->tables.count);
     for (struct table *t; (t = map_next(&catalog->tables, &at));) {
         const struct table_stats *stats =
@@ -238,12 +241,12 @@ static void filter_json(struct json *j, const struct table_stats *all, const str
     json_unsigned(j, "other_memory_bytes", all->other_memory_bytes);
 }
 
+/* Members of the table's object. */
 static void table_json(struct json *j, const struct table *t, struct sums *s)
 {
     const struct table_stats *all = &s->all;
     char id[UUID_TEXT_BYTES];
     uuid_print(&t->id, id);
-    json_open(j, NULL, '{');
     json_text(j, "keyspace", t->keyspace);
     json_text(j, "table", t->name);
     json_text(j, "id", id);
@@ -264,7 +267,6 @@ static void table_json(struct json *j, const struct table *t, struct sums *s)
     meter_json(j, "sstables_per_read", &all->meter.sstables, 1);
     spread_json(j, "partition_bytes", &all->partition_bytes);
     spread_json(j, "partition_cells", &all->partition_cells);
-    json_close(j);
 }
 
 static int table_order(const void *left, const void *right)
@@ -281,8 +283,13 @@ bool tables_json(const struct shard *s, const struct errands *errands, const cha
     const struct catalog *catalog = &s->catalog;
     const struct table **tables =
         mem_alloc((catalog->tables.count + 1) * sizeof(const struct table *));
+    const struct compactions_told *compactions[NODE_SHARDS_MAX];
     struct json j = json_into(out);
     size_t count = 0, at = 0;
+    for (int i = 0; i < errands->count; i++) {
+        const struct told *told = errands->each[i].result;
+        compactions[i] = told ? told->compactions : NULL;
+    }
     for (const struct table *t; (t = map_next(&catalog->tables, &at));)
         if (!t->is_virtual && (!keyspace || strcmp(t->keyspace, keyspace) == 0) &&
             (!table || strcmp(t->name, table) == 0))
@@ -293,7 +300,10 @@ bool tables_json(const struct shard *s, const struct errands *errands, const cha
     for (size_t i = 0; i < count; i++) {
         struct sums sums;
         sum_table(&sums, errands, tables[i]);
+        json_open(&j, NULL, '{');
         table_json(&j, tables[i], &sums);
+        compactions_table_json(&j, tables[i], compactions, errands->count);
+        json_close(&j);
         sums_deinit(&sums);
     }
     json_close(&j);

@@ -228,6 +228,28 @@ def test_refusals_have_cassandras_class(session, made, text, error):
         session.execute(text)
 
 
+@pytest.mark.parametrize("given,words", [
+    ("'class': 'Best'", ["unknown class 'Best'", "TimeWindowCompactionStrategy"]),
+    ("'enabled': true", ["'class' is missing"]),
+    ("'class': 'UnifiedCompactionStrategy', 'min_threshold': 4",
+     ["has no option 'min_threshold'", "scaling_parameters"]),
+    ("'class': 'SizeTieredCompactionStrategy', 'scaling_parameters': 'T4'",
+     ["has no option 'scaling_parameters'", "max_threshold"]),
+    ("'class': 'UnifiedCompactionStrategy', 'scaling_parameters': 'T1'",
+     ["scaling_parameters", "'T1'", "T4, L10, N, -8"]),
+    ("'class': 'LeveledCompactionStrategy', 'fanout_size': 0", ["fanout_size", "1 or more", "'0'"]),
+    ("'class': 'SizeTieredCompactionStrategy', 'min_threshold': 9, 'max_threshold': 8",
+     ["min_threshold (9)", "max_threshold (8)"]),
+])
+def test_a_wrong_compaction_is_refused_with_what_is_allowed(session, made, given, words):
+    session.execute("CREATE TABLE IF NOT EXISTS steady (k int PRIMARY KEY)")
+    for statement in ("CREATE TABLE x (k int PRIMARY KEY)", "ALTER TABLE steady"):
+        with pytest.raises(cassandra.protocol.ConfigurationException) as refusal:
+            session.execute(f"{statement} WITH compaction = {{{given}}}")
+        assert all(word in str(refusal.value) for word in words), refusal.value
+    assert options(session, made, "steady")["compaction"] == DEFAULTS["compaction"]
+
+
 def test_a_table_gets_the_nodes_default_compaction():
     from conftest import connect
     from ring import Ring

@@ -4,6 +4,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "io/sim/sim.h"
 #include "model/comparable.h"
+#include "node/compactions.h"
 #include "node/shard.h"
 #include "node/system.h"
 
@@ -49,11 +50,54 @@ static struct seen *seen_new(void)
     return s;
 }
 
+/* What two shards say of compactions of a table that is not virtual. */
+static struct errand each[2];
+static const struct errands said = { .each = each, .count = 2 };
+
+static const struct uuid other = { .b = { 9 } };
+
+static void other_table(struct catalog *catalog)
+{
+    struct table *t = table_new();
+    t->keyspace = "other";
+    t->name = "of_files";
+    t->id = other;
+    t->columns = arena_array(&t->arena, struct column, 1);
+    t->columns[0] =
+        (struct column){ .name = "k", .type = type_native(TYPE_INT), .kind = COLUMN_PARTITION };
+    t->columns_count = t->partition_count = 1;
+    catalog_add_system(catalog, t);
+}
+
+static void say(void)
+{
+    for (size_t i = 0; i < 2; i++) {
+        struct compactions_told *told = arena_new(&arena, struct compactions_told);
+        told->due_count = told->running_count = told->history_count = 1;
+        told->due = arena_new(&arena, struct compaction_due);
+        told->due->table = other;
+        told->due->reason = "level 0 has 4 files";
+        told->due->levels_count = 2 + i;
+        told->due->levels = arena_array(&arena, struct compaction_level, 2 + i);
+        told->running = arena_new(&arena, struct compaction_running);
+        told->running->table = other;
+        told->running->task = uuid_timed(1000 + i, i);
+        told->history = arena_new(&arena, struct compaction_past);
+        *told->history = (struct compaction_past){ .id = uuid_timed(10 + i, i),
+                                                   .keyspace = "other",
+                                                   .table = "of_files",
+                                                   .reason = "asked",
+                                                   .merged = { [2] = 7 } };
+        each[i].result = told;
+    }
+}
+
 static void start(struct io *io, void *arg)
 {
     if (io_self(io) == 0)
         *(struct io **)arg = io;
     node_start(io, &process);
+    other_table(&shard_of(io)->catalog); /* here, where memory is the node's */
 }
 
 static void setup(void)
@@ -74,6 +118,7 @@ static void setup(void)
     while (!node_is_serving(first))
         ck_assert(sim_step(sim));
     shard = shard_of(first);
+    say();
 }
 
 static void teardown(void)
@@ -97,7 +142,7 @@ static struct seen *see(const struct read *read, struct read_outcome *out)
 {
     struct seen *s = seen_new();
     *out = (struct read_outcome){ 0 };
-    ck_assert_int_eq(system_read(shard, read, &arena, &s->sink, out), OK);
+    ck_assert_int_eq(system_read(shard, read, &said, &arena, &s->sink, out), OK);
     ck_assert_uint_eq(out->rows_count, s->count);
     ck_assert_uint_le(s->count, read->rows_limit);
     return s;
@@ -218,7 +263,35 @@ START_TEST(what_is_none_of_them_is_not_found)
     };
     struct seen *s = seen_new();
     memset(read.table.b, 0x5a, sizeof read.table.b);
-    ck_assert_int_eq(system_read(shard, &read, &arena, &s->sink, &out), ERR_NOT_FOUND);
+    ck_assert_int_eq(system_read(shard, &read, NULL, &arena, &s->sink, &out), ERR_NOT_FOUND);
+}
+END_TEST
+
+static size_t rows_of(const char *keyspace, const char *name)
+{
+    struct read_outcome out = { 0 };
+    struct read read = whole(catalog_table(&shard->catalog, keyspace, name));
+    return see(&read, &out)->count;
+}
+
+START_TEST(what_all_shards_know_waits_for_them_and_is_of_all)
+{
+    static const char *const tables[][2] = { { "system_views", "sstable_tasks" },
+                                             { "system", "compaction_history" },
+                                             { "system_views", "compactions_pending" } };
+    for (size_t i = 0; i < array_count(tables); i++) {
+        const struct table *t = catalog_table(&shard->catalog, tables[i][0], tables[i][1]);
+        struct read_outcome out = { 0 };
+        struct read read = whole(t);
+        struct seen *s = seen_new();
+        ck_assert_ptr_nonnull(system_asks(t));
+        ck_assert_int_eq(system_read(shard, &read, NULL, &arena, &s->sink, &out), ERR_WOULD_WAIT);
+        ck_assert_uint_eq(s->count, 0);
+    }
+    ck_assert_ptr_null(system_asks(catalog_table(&shard->catalog, "system", "local")));
+    ck_assert_uint_eq(rows_of("system_views", "sstable_tasks"), 2);
+    ck_assert_uint_eq(rows_of("system", "compaction_history"), 2);
+    ck_assert_uint_eq(rows_of("system_views", "compactions_pending"), 3);
 }
 END_TEST
 
@@ -249,6 +322,7 @@ int main(void)
     tcase_add_test(all, one_partition_forwards_and_backwards);
     tcase_add_test(all, ranges_of_tokens_part_the_rows);
     tcase_add_test(all, what_is_none_of_them_is_not_found);
+    tcase_add_test(all, what_all_shards_know_waits_for_them_and_is_of_all);
     tcase_add_test(all, columns_that_are_no_keys_are_sorted_and_numbered);
     suite_add_tcase(suite, all);
     SRunner *runner = srunner_create(suite);

@@ -1,0 +1,339 @@
+/* operation_plan.c - two questions about compaction that take their time: what another setting
+ * would do and cost, and why a file is still here.
+ *
+ *     compactionplan   keyspace, table, with    begin ──> planned ──> ended
+ *     compactionwhy    file                     begin ──> told ──> ended
+ *
+ * `with` is read by the grammar, as ALTER TABLE would read it, so what is wrong with it is said in
+ * the same words; nothing is altered.  `L10` alone is the table's own setting with other scaling
+ * parameters, or the unified strategy with these and else its defaults.
+ */
+// SPDX-License-Identifier: Apache-2.0
+#include "node/compact_wish.h"
+#include "node/compactions.h"
+
+enum { PLAN_BEGIN, PLAN_TOLD };
+
+struct work {
+    struct uuid table;
+    struct option with;
+    uint64_t generation;
+};
+
+/* ---- with ---- */
+
+static const struct {
+    const char *brief, *whole;
+} classes[] = { { "STCS", "SizeTieredCompactionStrategy" },
+                { "LCS", "LeveledCompactionStrategy" },
+                { "TWCS", "TimeWindowCompactionStrategy" },
+                { "UCS", "UnifiedCompactionStrategy" } };
+
+static const char *class_of(const char *with)
+{
+    size_t n = strlen(with);
+    for (size_t i = 0; i < array_count(classes); i++)
+        if (strcmp(classes[i].brief, with) == 0)
+            return classes[i].whole;
+    return n > 8 && strcmp(with + n - 8, "Strategy") == 0 ? with : NULL;
+}
+
+static void put_quoted(struct buf *out, const char *text)
+{
+    buf_put_u8(out, '\'');
+    for (; *text; text++) {
+        if (*text == '\'')
+            buf_put_u8(out, '\'');
+        buf_put_u8(out, (uint8_t)*text);
+    }
+    buf_put_u8(out, '\'');
+}
+
+static void put_pair(struct buf *out, const char *name, const char *value)
+{
+    put_quoted(out, name);
+    buf_put_text(out, ": ");
+    put_quoted(out, value);
+}
+
+/* The table's own options with other scaling parameters; of another strategy nothing is kept. */
+static void put_scaled(struct buf *out, const struct compaction_params *now, const char *scaling)
+{
+    bool is_unified = now->class == COMPACTION_UNIFIED;
+    put_pair(out, "scaling_parameters", scaling);
+    if (!is_unified) {
+        buf_put_text(out, ", ");
+        put_pair(out, "class", compaction_class_name(COMPACTION_UNIFIED));
+    }
+    for (size_t i = 0; is_unified && i < now->pairs_count; i++) {
+        if (strcmp(now->pairs[2 * i], "scaling_parameters") == 0)
+            continue;
+        buf_put_text(out, ", ");
+        put_pair(out, now->pairs[2 * i], now->pairs[2 * i + 1]);
+    }
+}
+
+static struct bytes alter_text(struct operation *o, const struct table *t, const char *with)
+{
+    struct buf text = buf_in(&o->arena);
+    const char *class = class_of(with);
+    buf_put_text(&text, "ALTER TABLE ");
+    type_print_name(t->keyspace, &text);
+    buf_put_text(&text, ".");
+    type_print_name(t->name, &text);
+    buf_put_text(&text, " WITH compaction = ");
+    if (with[0] == '{') {
+        buf_put_text(&text, with);
+        return buf_bytes(&text);
+    }
+    buf_put_text(&text, "{");
+    if (class)
+        put_pair(&text, "class", class);
+    else
+        put_scaled(&text, &t->params->compaction, with);
+    buf_put_text(&text, "}");
+    return buf_bytes(&text);
+}
+
+/* A copy: the original goes with its plan. */
+static struct option option_kept(struct arena *arena, const struct option *from)
+{
+    struct option kept = { .name = "compaction", .pairs_count = from->pairs_count };
+    kept.pairs = arena_array(arena, const char *, 2 * from->pairs_count + 1);
+    for (size_t i = 0; i < 2 * from->pairs_count; i++)
+        kept.pairs[i] = arena_text(arena, bytes_text(from->pairs[i]));
+    return kept;
+}
+
+/* The option that the statement would set; nothing is changed. */
+static enum err alter_read(struct operation *o, struct bytes text, struct option *out)
+{
+    struct cql_context context = { .catalog = &o->shard->catalog };
+    struct cql_params params = { 0 };
+    struct cql_action action = { 0 };
+    struct cql_plan *plan = NULL;
+    enum err err = cql_prepare(&context, text, &plan, &o->failed);
+    if (err == OK)
+        err = cql_bind(plan, &o->shard->catalog, &params, &o->arena, &action, &o->failed);
+    const struct table *altered = err == OK && action.change ? action.change->table : NULL;
+    for (size_t i = 0; altered && i < altered->options_count; i++)
+        if (strcmp(altered->options[i].name, "compaction") == 0)
+            *out = option_kept(&o->arena, &altered->options[i]);
+    if (plan)
+        cql_plan_unref(&plan);
+    char *place = strstr(o->failed.text, " (line "); /* of a text that nobody has written */
+    if (place)
+        *place = 0;
+    if (err == OK && !out->name)
+        err = report_set(&o->failed, ERR_INVALID, "with says nothing of compaction");
+    return err;
+}
+
+/* ---- plan ---- */
+
+static void plan_begin_there(struct errand *e)
+{
+    const struct work *w = e->all->what;
+    struct compactor *compactor = errand_compactor(e);
+    struct compaction_plan *plan = arena_new(&e->arena, struct compaction_plan);
+    e->result = plan;
+    if (compactor)
+        e->wait.err = compactor_plan(compactor, &w->table, &w->with, &e->arena, plan, &e->failed);
+}
+
+static const struct errand_kind errand_plan = { .begin = plan_begin_there, .needs_store = true };
+
+static struct op_next plan_begin(struct op *op)
+{
+    struct operation *o = operation_of(op);
+    struct work *w = o->work;
+    const char *with = form_get(&o->form, "with");
+    if (!form_get(&o->form, "keyspace") || !form_get(&o->form, "table") || !with)
+        return operation_fail(o, ERR_INVALID, "name the table, and the other setting: with");
+    if (operation_choose(o) != OK ||
+        alter_read(o, alter_text(o, o->tables[0], with), &w->with) != OK)
+        return op_end(op, o->failed.err);
+    w->table = o->tables[0]->id;
+    operation_send(o, &errand_plan, w);
+    return op_wait(PLAN_TOLD);
+}
+
+static void figures_add(struct forecast_figures *into, const struct forecast_figures *from)
+{
+    into->flushes += from->flushes;
+    into->flushed_bytes += from->flushed_bytes;
+    into->compactions += from->compactions;
+    into->written_bytes += from->written_bytes;
+    into->files += from->files;
+    into->bytes += from->bytes;
+    into->peak_bytes += from->peak_bytes;
+    into->files_a_key += from->files_a_key;
+    into->floor_bytes += from->floor_bytes;
+}
+
+static void figures_json(struct json *j, const char *name, const struct forecast_figures *f,
+                         int shards)
+{
+    json_open(j, name, '{');
+    json_unsigned(j, "compactions", f->compactions);
+    json_unsigned(j, "written_bytes", f->written_bytes);
+    json_double(j, "files_a_key", f->files_a_key / shards); /* a key is on one of them */
+    json_unsigned(j, "files", f->files);
+    json_unsigned(j, "bytes", f->bytes);
+    json_unsigned(j, "peak_bytes", f->peak_bytes);
+    json_double(j, "floor_bytes", f->floor_bytes);
+    json_unsigned(j, "flushes", f->flushes);
+    json_unsigned(j, "flushed_bytes", f->flushed_bytes);
+    json_close(j);
+}
+
+static void plan_json(struct operation *o, struct json *j)
+{
+    const struct work *w = o->work;
+    struct forecast_figures before = { 0 }, after = { 0 };
+    for (int i = 0; i < o->errands.count; i++) {
+        const struct compaction_plan *plan = o->errands.each[i].result;
+        figures_add(&before, plan->before);
+        figures_add(&after, plan->after);
+    }
+    json_open(j, NULL, '{');
+    json_open(j, "with", '{');
+    for (size_t i = 0; i < w->with.pairs_count; i++)
+        json_text(j, w->with.pairs[2 * i], w->with.pairs[2 * i + 1]);
+    json_close(j);
+    figures_json(j, "before", &before, o->errands.count);
+    figures_json(j, "after", &after, o->errands.count);
+    json_open(j, "steps", '[');
+    for (int i = 0; i < o->errands.count; i++) {
+        const struct compaction_plan *plan = o->errands.each[i].result;
+        for (size_t k = 0; k < plan->steps_count; k++) {
+            json_open(j, NULL, '{');
+            json_number(j, "shard", i);
+            json_text(j, "step", plan->steps[k]);
+            json_close(j);
+        }
+    }
+    json_close(j);
+    json_close(j);
+}
+
+static struct op_next plan_told(struct op *op)
+{
+    struct operation *o = operation_of(op);
+    struct json j = json_into(&o->result);
+    if (o->errands.away)
+        return op_wait(PLAN_TOLD);
+    if (operation_sent(o) != OK)
+        return op_end(op, o->failed.err);
+    plan_json(o, &j);
+    return op_end(op, OK);
+}
+
+/* ---- why ---- */
+
+struct whys {
+    const char *keyspace, *table; /* that has the file on this shard; NULL: none */
+    struct compaction_why why;
+};
+
+/* Generations are unique in a node: the table that has it is the one. */
+static void why_begin_there(struct errand *e)
+{
+    const struct work *w = e->all->what;
+    struct compactor *compactor = errand_compactor(e);
+    struct whys *whys = arena_new(&e->arena, struct whys);
+    enum err err = ERR_NOT_FOUND;
+    const struct table *t;
+    size_t at = 0;
+    e->result = whys;
+    while (compactor && err == ERR_NOT_FOUND && (t = map_next(&e->shard->catalog.tables, &at))) {
+        report_clear(&e->failed);
+        if (t->is_virtual)
+            continue;
+        err = compactor_why(compactor, &t->id, w->generation, &e->arena, &whys->why, &e->failed);
+        whys->keyspace = err ? NULL : arena_text(&e->arena, bytes_text(t->keyspace));
+        whys->table = err ? NULL : arena_text(&e->arena, bytes_text(t->name));
+    }
+    if (err == ERR_NOT_FOUND && compactor)
+        report_clear(&e->failed);
+    else if (compactor)
+        e->wait.err = err;
+}
+
+static const struct errand_kind errand_why = { .begin = why_begin_there, .needs_store = true };
+
+static struct op_next why_begin(struct op *op)
+{
+    struct operation *o = operation_of(op);
+    struct work *w = o->work;
+    const char *file = form_get(&o->form, "file");
+    if (!file)
+        return operation_fail(o, ERR_INVALID, "name the file: nb-7-big-Data.db");
+    if (compact_file_parse(o, file, &w->generation) != OK)
+        return op_end(op, o->failed.err);
+    operation_send(o, &errand_why, w);
+    return op_wait(PLAN_TOLD);
+}
+
+static void whys_json(const struct operation *o, struct json *j)
+{
+    bool is_named = false;
+    json_open(j, NULL, '{');
+    for (int i = 0; i < o->errands.count && !is_named; i++) {
+        const struct whys *whys = o->errands.each[i].result;
+        is_named = whys->table;
+        if (!is_named)
+            continue;
+        json_text(j, "keyspace", whys->keyspace);
+        json_text(j, "table", whys->table);
+    }
+    json_open(j, "why", '[');
+    for (int i = 0; i < o->errands.count; i++) {
+        const struct whys *whys = o->errands.each[i].result;
+        for (size_t k = 0; k < whys->why.count; k++) {
+            json_open(j, NULL, '{');
+            json_number(j, "shard", i);
+            json_text(j, "sentence", whys->why.sentences[k]);
+            json_close(j);
+        }
+    }
+    json_close(j);
+    json_close(j);
+}
+
+static struct op_next why_told(struct op *op)
+{
+    struct operation *o = operation_of(op);
+    struct json j = json_into(&o->result);
+    bool is_found = false;
+    if (o->errands.away)
+        return op_wait(PLAN_TOLD);
+    if (operation_sent(o) != OK)
+        return op_end(op, o->failed.err);
+    for (int i = 0; i < o->errands.count; i++)
+        is_found |= ((const struct whys *)o->errands.each[i].result)->table != NULL;
+    if (!is_found)
+        return operation_fail(o, ERR_NOT_FOUND,
+                              "no table of this node has %.100s: it has gone, or is another node's",
+                              form_get(&o->form, "file"));
+    whys_json(o, &j);
+    return op_end(op, OK);
+}
+
+static const struct op_state plan_states[] = {
+    [PLAN_BEGIN] = { "op plan begin", plan_begin, TO(PLAN_TOLD) },
+    [PLAN_TOLD] = { "op plan told", plan_told, TO(PLAN_TOLD) },
+};
+static const struct op_state why_states[] = {
+    [PLAN_BEGIN] = { "op why begin", why_begin, TO(PLAN_TOLD) },
+    [PLAN_TOLD] = { "op why told", why_told, TO(PLAN_TOLD) },
+};
+
+const struct operation_verb operation_compactionplan = { .name = "compactionplan",
+                                                         .takes = "keyspace table with ",
+                                                         .states = plan_states,
+                                                         .work_bytes = sizeof(struct work) };
+const struct operation_verb operation_compactionwhy = { .name = "compactionwhy",
+                                                        .takes = "file ",
+                                                        .states = why_states,
+                                                        .work_bytes = sizeof(struct work) };

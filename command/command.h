@@ -18,6 +18,7 @@
  *
  *     upkeep.c    flush, snapshots, cache     operate.c   operations of a node
  *     import.c    files for a node            tablestats.c  what it has of its tables
+ *     compact.c   compactions asked for, stopped, set       compaction.c  looked at; levels.c
  *
  *     csv.c table.c tree.c progress.c http.c session.c: what the commands are made with
  *
@@ -47,4 +48,17 @@ int cache_run(const struct options *);
 int refresh_run(const struct options *);
 int tablestats_run(const struct options *);
 int tablehistograms_run(const struct options *);
+int compact_run(const struct options *);
+int stop_run(const struct options *);
+int compaction_run(const struct options *);
+int compactionstats_run(const struct options *);
+int compactionhistory_run(const struct options *);
+int autocompaction_run(const struct options *);
+int enableautocompaction_run(const struct options *);
+int disableautocompaction_run(const struct options *);
+int statusautocompaction_run(const struct options *);
+int setcompactionthroughput_run(const struct options *);
+int getcompactionthroughput_run(const struct options *);
+int setconcurrentcompactors_run(const struct options *);
+int getconcurrentcompactors_run(const struct options *);
 int sstable_run(const struct options *);

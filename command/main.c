@@ -94,6 +94,61 @@ static const struct command commands[] = {
       "Takes in the SSTables that were put into the table's folder by hand.\n"
       "\n"
       "They are checked and written as the node's own, as `rondo sstable import` does, and go.\n" },
+    { "compact", "[KEYSPACE [TABLE ...]] | --user-defined FILE-Data.db ...", 0, OPTIONS_WORDS_MAX,
+      compact_run,
+      TAKES_OPERATION | TAKES(user_defined) | TAKES(splits) | TAKES(start_token) |
+          TAKES(end_token) | TAKES(partition),
+      "Merges the files of tables now: of one or several, a keyspace, or all of the node.\n"
+      "\n"
+      "    rondo compact shop orders\n"
+      "    rondo compact --user-defined nb-7-big-Data.db nb-9-big-Data.db\n"
+      "\n"
+      "It does not flush first.  What runs on these tables in the background is stopped; reads\n"
+      "and writes go on.  The exit code is 1 if it was stopped or failed: the files are then as\n"
+      "they were, or as far as it has come.\n" },
+    { "compactionstats", "", 0, 0, compactionstats_run, TAKES_OPERATION,
+      "Shows the compactions that run, what is due on each level, and why.\n" },
+    { "compactionhistory", "", 0, 0, compactionhistory_run, TAKES_OPERATION,
+      "Shows the compactions that have ended, the latest first.\n" },
+    { "compaction", "plan KEYSPACE TABLE --with SETTING | why FILE-Data.db", 2, 3, compaction_run,
+      TAKES_OPERATION | TAKES(with),
+      "Says what another setting would do and cost, or why a file is still here.\n"
+      "\n"
+      "    rondo compaction plan shop orders --with L10\n"
+      "    rondo compaction plan shop orders --with \"{'class': 'LeveledCompactionStrategy'}\"\n"
+      "    rondo compaction why data/shop/orders-*/nb-7-big-Data.db\n"
+      "\n"
+      "plan   from the files that there are: what would be done next, and what it costs in all,\n"
+      "       beside the setting of now.  Nothing is changed; ALTER TABLE changes it\n"
+      "why    what keeps the file, its tombstones and expired rows, and from when they can go\n" },
+    { "stop", "COMPACTION", 1, 1, stop_run, TAKES_OPERATION | TAKES(id),
+      "Stops the compactions that run, or the one with this --id: within a second.\n"
+      "\n"
+      "Their files stay as they were.  Compactions that are due begin again by themselves; `rondo\n"
+      "autocompaction off` keeps them from it.\n" },
+    { "autocompaction", "on|off|status [KEYSPACE [TABLE]]", 1, 3, autocompaction_run,
+      TAKES_OPERATION,
+      "Whether tables are compacted by themselves: until the node's next start.\n"
+      "\n"
+      "For longer: ALTER TABLE ... WITH compaction = {'class': ..., 'enabled': false}.\n" },
+    { "enableautocompaction", "[KEYSPACE [TABLE]]", 0, 2, enableautocompaction_run, TAKES_OPERATION,
+      "The same as: autocompaction on.\n" },
+    { "disableautocompaction", "[KEYSPACE [TABLE]]", 0, 2, disableautocompaction_run,
+      TAKES_OPERATION, "The same as: autocompaction off.\n" },
+    { "statusautocompaction", "[KEYSPACE [TABLE]]", 0, 2, statusautocompaction_run, TAKES_OPERATION,
+      "The same as: autocompaction status.\n" },
+    { "setcompactionthroughput", "MEBIBYTES", 1, 1, setcompactionthroughput_run, TAKES_OPERATION,
+      "Sets how many MiB a second a node's compactions read at most; 0: no limit.\n"
+      "\n"
+      "Until its next start; for longer: compaction_throughput in rondo.yaml.\n" },
+    { "getcompactionthroughput", "", 0, 0, getcompactionthroughput_run, TAKES_OPERATION,
+      "Shows how fast a node's compactions may read, and how fast they do.\n" },
+    { "setconcurrentcompactors", "N", 1, 1, setconcurrentcompactors_run, TAKES_OPERATION,
+      "Sets how many compactions a node runs at once: each shard its share, at least one.\n"
+      "\n"
+      "Until its next start; for longer: concurrent_compactors in rondo.yaml.\n" },
+    { "getconcurrentcompactors", "", 0, 0, getconcurrentcompactors_run, TAKES_OPERATION,
+      "Shows how many compactions a node runs at once.\n" },
     { "tablestats", "[KEYSPACE[.TABLE]]", 0, 2, tablestats_run, TAKES_OPERATION,
       "Shows what a node has of its tables: files, space, filters, reads and writes, damage.\n" },
     { "tablehistograms", "KEYSPACE TABLE", 1, 2, tablehistograms_run, TAKES_OPERATION,
@@ -119,19 +174,19 @@ static const struct command commands[] = {
 };
 
 static const char *const not_yet[] = {
-    "cql",      "compact",      "drain",      "cleanup",    "repair",  "hints",
-    "sweep",    "decommission", "join",       "removenode", "replace", "rebuild",
-    "truncate", "upgrade",      "divergence", "backup",     "restore",
+    "sweep",        "cql",        "drain",      "cleanup", "repair",  "hints",
+    "decommission", "join",       "removenode", "replace", "rebuild", "truncate",
+    "upgrade",      "divergence", "backup",     "restore",
 };
 
 static void help_all(FILE *out)
 {
     fputs("rondo - works with a ring of Rondo nodes\n\n", out);
     for (size_t i = 0; i < array_count(commands); i++)
-        fprintf(out, "    %-16s %.*s\n", commands[i].name, (int)strcspn(commands[i].about, "\n"),
+        fprintf(out, "    %-23s %.*s\n", commands[i].name, (int)strcspn(commands[i].about, "\n"),
                 commands[i].about);
-    fputs("    version          Prints the version.\n"
-          "    help             Prints this, or says more: rondo help COMMAND\n"
+    fputs("    version                 Prints the version.\n"
+          "    help                    Prints this, or says more: rondo help COMMAND\n"
           "\n"
           "    rondo query \"SELECT release_version FROM system.local\"\n"
           "    rondo cluster start --dir ring\n"

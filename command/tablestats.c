@@ -4,6 +4,7 @@
  */
 // SPDX-License-Identifier: Apache-2.0
 #include "command/command.h"
+#include "command/levels.h"
 #include "command/nodes.h"
 #include "command/table.h"
 #include "command/tell.h"
@@ -59,18 +60,15 @@ static const struct line {
     { "Other memory of SSTables", NULL, "other_memory_bytes", BYTES },
     { "Partition size (mean)", "partition_bytes", "mean", BYTES },
     { "Partition size (max)", "partition_bytes", "max", BYTES },
+    { "Written by compactions", "compaction", "written_bytes", BYTES },
+    { "Pending compactions", "compaction", "pending", COUNT },
+    { "Pending compactions (to read)", "compaction", "pending_bytes", BYTES },
 };
 
 static void value_print(double value, enum kind kind)
 {
-    static const char *const units[] = { "bytes", "KiB", "MiB", "GiB", "TiB" };
-    size_t unit = 0;
-    while (kind == BYTES && value >= 1024 && unit + 1 < array_count(units)) {
-        value /= 1024;
-        unit++;
-    }
     if (kind == BYTES)
-        printf(unit ? "%.1f %s\n" : "%.0f %s\n", value, units[unit]);
+        printf("%s\n", sized_of(value).text);
     else if (kind == RATIO)
         printf("%.5f\n", value);
     else if (kind == MICROS)
@@ -90,6 +88,7 @@ static void stats_print(const struct tree *t)
         printf("    %-36s ", line->text);
         value_print(tree_number(from, line->member, 0), line->kind);
     }
+    levels_of_table(tree_get(t, "compaction"));
     const struct tree *damaged = tree_get(t, "damaged");
     for (const struct tree *d = damaged ? damaged->first : NULL; d; d = d->next) {
         struct bytes reason = tree_text(d, "reason");

@@ -107,3 +107,16 @@ struct grouped grouped_of(uint64_t value)
     out.text[at] = '\0';
     return out;
 }
+
+struct grouped sized_of(double bytes)
+{
+    static const char *const units[] = { "B", "KiB", "MiB", "GiB", "TiB", "PiB" };
+    struct grouped out;
+    size_t unit = 0;
+    while (bytes >= 1024 && unit + 1 < array_count(units)) {
+        bytes /= 1024;
+        unit++;
+    }
+    (void)snprintf(out.text, sizeof out.text, unit ? "%.1f %s" : "%.0f %s", bytes, units[unit]);
+    return out;
+}

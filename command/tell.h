@@ -27,3 +27,5 @@ struct grouped {
     char text[32];
 };
 struct grouped grouped_of(uint64_t);
+/* 1536 as "1.5 KiB". */
+struct grouped sized_of(double bytes);

@@ -37,17 +37,6 @@ int snapshot_run(const struct options *o)
 
 /* ---- lists of snapshots ---- */
 
-static void bytes_cell(struct table *t, double bytes)
-{
-    static const char *const units[] = { "B", "KiB", "MiB", "GiB", "TiB" };
-    size_t unit = 0;
-    while (bytes >= 1024 && unit + 1 < array_count(units)) {
-        bytes /= 1024;
-        unit++;
-    }
-    table_printf(t, unit ? "%.1f %s" : "%.0f %s", bytes, units[unit]);
-}
-
 static void snapshots_print(const struct tree *list)
 {
     static const struct {
@@ -67,8 +56,8 @@ static void snapshots_print(const struct tree *list)
         for (size_t i = 0; i < array_count(texts); i++)
             table_cell(&t, tree_text(s, texts[i].member));
         table_printf(&t, "%.0f", tree_number(s, "files", 0));
-        bytes_cell(&t, tree_number(s, "bytes", 0));
-        bytes_cell(&t, tree_number(s, "true_bytes", 0));
+        table_printf(&t, "%s", sized_of(tree_number(s, "bytes", 0)).text);
+        table_printf(&t, "%s", sized_of(tree_number(s, "true_bytes", 0)).text);
     }
     table_finish(&t);
 }

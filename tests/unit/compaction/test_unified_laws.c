@@ -66,19 +66,25 @@ static size_t depth(const struct compaction_pick *pick, size_t i)
     return n;
 }
 
-/* All that is reached from the first by files that overlap. */
+/* Marks those that overlap a marked one; how many are new. */
+static size_t spread(const struct compaction_pick *pick, size_t from, bool reached[FILES_MAX])
+{
+    size_t fresh = 0;
+    for (size_t i = 0; reached[from] && i < pick->count; i++)
+        if (!reached[i] && is_over(&files[pick->files[from]], &files[pick->files[i]]))
+            fresh += reached[i] = true;
+    return fresh;
+}
+
+/* How many are reached from the first by files that overlap. */
 static size_t connected(const struct compaction_pick *pick)
 {
     bool reached[FILES_MAX] = { true };
-    size_t count = 1;
-    for (bool grows = true; grows;) {
-        grows = false;
-        for (size_t a = 0; a < pick->count; a++)
-            for (size_t b = 0; reached[a] && b < pick->count; b++)
-                if (!reached[b] && is_over(&files[pick->files[a]], &files[pick->files[b]])) {
-                    reached[b] = grows = true;
-                    count++;
-                }
+    size_t count = 0, next = 1;
+    while (next > count) {
+        count = next;
+        for (size_t i = 0; i < pick->count; i++)
+            next += spread(pick, i, reached);
     }
     return count;
 }

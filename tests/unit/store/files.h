@@ -81,13 +81,13 @@ static inline struct sstable_writer *files_begin(struct files *f, struct header_
     return output_writer(f->output);
 }
 
-static inline void files_drain(struct files *f)
+static inline enum err files_drain(struct files *f)
 {
     struct io_req req = { 0 };
     if (!output_is_full(f->output))
-        return;
+        return OK;
     output_drain(f->output, &req, &f->op);
-    ensure(files_wait(f, &req) == OK);
+    return files_wait(f, &req);
 }
 
 static inline struct sstable *files_open(struct files *f, struct sstable_name name)
@@ -133,9 +133,9 @@ static inline enum err files_run(struct files *f, struct merging *m, struct ssta
             merging_load(m, &req, &f->op);
             e = files_wait(f, &req);
         }
+        e = e ? e : files_drain(f);
         if (e)
             return e;
-        files_drain(f);
     }
     return OK;
 }

@@ -4,6 +4,7 @@
  * The time is 1000 and gc_before is 500, unless a story says otherwise.
  */
 // SPDX-License-Identifier: Apache-2.0
+#include "base/prng.h"
 #include "story_write.h"
 
 #include <check.h>
@@ -210,6 +211,214 @@ START_TEST(without_purging_tombstones_stay_and_values_that_have_expired_go)
 }
 END_TEST
 
+START_TEST(counts_tell_how_many_inputs_a_partition_had)
+{
+    static const char *const texts[] = { "#a 1@1 v!5/1 #b 1@1", "#c!1/1 #b 2@1", "#b 2@2 v=x@1" };
+    struct sstable *inputs[3];
+    struct merging_options options = purging();
+    struct merging_counts counts;
+    uint64_t plain = 0, stored = 0;
+    for (int i = 0; i < 3; i++) {
+        inputs[i] = story_write(&f, texts[i]);
+        plain += component_bytes(inputs[i], COMPONENT_DATA);
+        stored += inputs[i]->bytes[COMPONENT_DATA];
+    }
+    struct sstable *out = files_merge(&f, inputs, 3, &options, &counts);
+    ck_assert_str_eq(story_read(&f, out), "#a 1@1 #b 1@1 2@2 v=x@1");
+    ck_assert(counts.merged[1] == 2 && counts.merged[2] == 0 && counts.merged[3] == 1);
+    ck_assert(counts.partitions == 2 && counts.rows == 3 && counts.purged == 2);
+    ck_assert_uint_eq(counts.read_bytes, plain);
+    ck_assert_uint_eq(counts.stored_bytes, stored);
+    sstable_unref(&out);
+    for (int i = 0; i < 3; i++)
+        sstable_unref(&inputs[i]);
+}
+END_TEST
+
+static bool is_even(void *context, int64_t token)
+{
+    (void)context;
+    return token % 2 == 0;
+}
+
+/* Of all keys of one letter those with even tokens. */
+START_TEST(what_is_not_ours_is_passed_over)
+{
+    struct buf text = buf_in(&f.arena), wanted = buf_in(&f.arena);
+    int64_t last = INT64_MIN;
+    for (;;) { /* in the order of the ring */
+        char next = 0;
+        int64_t token = INT64_MAX;
+        for (char c = 'a'; c <= 'z'; c++) {
+            int64_t t = key_token(bytes_of(&c, 1));
+            if (t > last && t < token)
+                token = t, next = c;
+        }
+        if (!next)
+            break;
+        last = token;
+        buf_printf(&text, "%s#%c $ s=x@1 1@1 <2:./5/900 >3:5/900/.", text.size ? " " : "", next);
+        if (token % 2 == 0)
+            buf_printf(&wanted, "%s#%c $ s=x@1 1@1 <2:./5/900 >3:5/900/.", wanted.size ? " " : "",
+                       next);
+    }
+    buf_put(&text, "", 1);
+    buf_put(&wanted, "", 1);
+    struct tale t = { "even tokens", { (const char *)text.data }, (const char *)wanted.data };
+    struct merging_options options = purging();
+    options.is_ours = is_even;
+    tell(&t, options);
+}
+END_TEST
+
+START_TEST(the_base_of_the_output_is_the_least_of_what_inputs_have)
+{
+    struct header_base bases[] = { { 50, 700, 9 }, header_base_none(), { 60, 600, 8 } };
+    struct sstable *inputs[3];
+    for (int i = 0; i < 3; i++) {
+        struct sstable_writer *w = files_begin(&f, bases[i]);
+        sstable_writer_partition(w, bytes_text("a"), key_token(bytes_text("a")),
+                                 (struct deletion){ 100, 800 });
+        sstable_writer_partition_end(w);
+        inputs[i] = files_end(&f);
+    }
+    struct header_base base = merging_base(inputs, 3), none = merging_base(inputs + 1, 1);
+    ck_assert(base.timestamp == 50 && base.seconds == 600 && base.ttl == 8);
+    ck_assert(none.timestamp == header_base_none().timestamp && none.ttl == 0);
+    for (int i = 0; i < 3; i++)
+        sstable_unref(&inputs[i]);
+}
+END_TEST
+
+/* ---- large things, and things that break ---- */
+
+enum { BIG_ROWS = 40, BIG_MAX = 300 * 1024 };
+
+/* Rows from nothing to many chunks, some of a part of a chunk: every edge is met. */
+static struct sstable *big_file(uint64_t seed, int64_t timestamp)
+{
+    static uint8_t value[BIG_MAX];
+    struct prng prng = { seed };
+    struct sstable_writer *w = files_begin(&f, (struct header_base){ 1, 1, 1 });
+    struct story s = { .files = &f, .writer = w };
+    for (size_t i = 0; i < BIG_MAX; i++)
+        value[i] = (uint8_t)prng_next(&prng);
+    sstable_writer_partition(w, bytes_text("a"), key_token(bytes_text("a")), deletion_none());
+    for (int i = 0; i < BIG_ROWS; i++) {
+        struct buf key = buf_in(&f.arena);
+        struct bytes raw = story_raw(&s, i), number = bytes_of(raw.data + 1, 4);
+        struct cell cell = { .timestamp = timestamp, .column = STORY_V };
+        size_t most = prng_chance(&prng, 20) ? BIG_MAX : prng_chance(&prng, 50) ? 16384 : 300;
+        cell.value = bytes_of(value, prng_below(&prng, most));
+        comparable_key(f.table, &number, &key);
+        struct row row = { .key = buf_bytes(&key),
+                           .clustering = raw,
+                           .liveness = { .timestamp = TIMESTAMP_NONE },
+                           .deletion = deletion_none(),
+                           .cells_count = 1,
+                           .cells = &cell };
+        sstable_writer_row(w, &row);
+        ck_assert_int_eq(files_drain(&f), OK);
+    }
+    sstable_writer_partition_end(w);
+    return files_end(&f);
+}
+
+/* Two such files, where the newer one wins every row, give that one again. */
+START_TEST(rows_of_any_size_pass_the_edges_of_chunks_and_pieces)
+{
+    struct sstable *inputs[2] = { big_file((uint64_t)_i, 1), big_file((uint64_t)_i + 100, 2) };
+    struct merging_options options = purging();
+    struct cache_counts before, after;
+    cache_counts(f.all.cache, &before);
+    struct sstable *out = files_merge(&f, inputs, 2, &options, NULL);
+    cache_counts(f.all.cache, &after);
+    ck_assert_uint_eq(after.blocks, before.blocks); /* it went past the cache */
+    ck_assert(strcmp(story_read(&f, out), story_read(&f, inputs[1])) == 0);
+    ck_assert_uint_eq(out->bytes[COMPONENT_DATA], inputs[1]->bytes[COMPONENT_DATA]);
+    sstable_unref(&out);
+    sstable_unref(&inputs[0]);
+    sstable_unref(&inputs[1]);
+}
+END_TEST
+
+/* The nth call of the disk fails (0: none does). */
+static enum err merge_badly(struct sstable *const *inputs, size_t count, uint64_t nth)
+{
+    struct io_req req = { 0 };
+    struct merging_options options = purging();
+    options.io = f.io, options.table = f.table;
+    options.inputs = inputs, options.count = count;
+    struct sstable_writer *writer = files_begin(&f, merging_base(inputs, count));
+    report_clear(&f.failed);
+    sim_fail_disk(f.sim, SIM_CLIENT(0), nth, nth > 0, ERR_IO);
+    struct merging *m = merging_new(&options);
+    enum err e = files_run(&f, m, writer);
+    sim_fail_disk(f.sim, SIM_CLIENT(0), 0, 0, OK);
+    merging_free(&m);
+    output_abandon(&f.output, &req, &f.op);
+    ck_assert_int_eq(files_wait(&f, &req), OK);
+    return e;
+}
+
+START_TEST(a_damaged_input_is_set_aside_with_its_place)
+{
+    char path[SSTABLE_PATH_BYTES];
+    struct sstable *inputs[2] = { big_file(1, 1), big_file(2, 2) };
+    uint64_t size = inputs[_i % 2]->bytes[COMPONENT_DATA];
+    sstable_path(inputs[_i % 2], COMPONENT_DATA, path);
+    sim_file_flip(f.sim, SIM_CLIENT(0), path, size * (uint64_t)_i / 10 * 8);
+    ck_assert_int_eq(merge_badly(inputs, 2, 0), ERR_CORRUPT);
+    ck_assert_ptr_nonnull(strstr(f.failed.text, path));
+    ck_assert_ptr_nonnull(strstr(f.failed.text, " at offset "));
+    ck_assert_int_eq(inputs[_i % 2]->damage.err, ERR_CORRUPT);
+    ck_assert_int_eq(inputs[1 - _i % 2]->damage.err, OK);
+    sstable_unref(&inputs[0]);
+    sstable_unref(&inputs[1]);
+}
+END_TEST
+
+START_TEST(whichever_read_fails_the_report_names_the_file)
+{
+    struct sstable *inputs[2] = { big_file(1, 1), big_file(2, 2) };
+    enum err e = ERR_IO;
+    unsigned failures = 0;
+    for (uint64_t n = 1; e != OK; n++) {
+        e = merge_badly(inputs, 2, n);
+        failures += e == ERR_IO && strstr(f.failed.text, "-Data.db") != NULL;
+        ck_assert_int_eq(inputs[0]->damage.err, OK);
+        ck_assert_uint_lt(n, 200);
+    }
+    ck_assert_uint_gt(failures, 4);
+    sstable_unref(&inputs[0]);
+    sstable_unref(&inputs[1]);
+}
+END_TEST
+
+START_TEST(it_may_be_given_up_at_any_step)
+{
+    struct sstable *inputs[2] = { big_file(3, 1), big_file(4, 2) };
+    struct merging_options options = purging();
+    struct io_req req = { 0 };
+    options.io = f.io, options.table = f.table;
+    options.inputs = inputs, options.count = 2;
+    struct merging *m = merging_new(&options);
+    struct sstable_writer *w = files_begin(&f, merging_base(inputs, 2));
+    for (int i = 0; i < _i * 5; i++) {
+        enum err e = merging_step(m, w, &f.failed);
+        if (e == ERR_WOULD_WAIT) {
+            merging_load(m, &req, &f.op);
+            ck_assert_int_eq(files_wait(&f, &req), OK);
+        }
+    }
+    merging_free(&m);
+    output_abandon(&f.output, &req, &f.op);
+    ck_assert_int_eq(files_wait(&f, &req), OK);
+    sstable_unref(&inputs[0]);
+    sstable_unref(&inputs[1]);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("merging");
@@ -221,6 +430,13 @@ int main(void)
     tcase_add_loop_test(t, what_is_old_may_go, 0, array_count(gone));
     tcase_add_loop_test(t, what_covers_something_outside_stays, 0, array_count(kept));
     tcase_add_test(t, without_purging_tombstones_stay_and_values_that_have_expired_go);
+    tcase_add_test(t, counts_tell_how_many_inputs_a_partition_had);
+    tcase_add_test(t, what_is_not_ours_is_passed_over);
+    tcase_add_test(t, the_base_of_the_output_is_the_least_of_what_inputs_have);
+    tcase_add_loop_test(t, rows_of_any_size_pass_the_edges_of_chunks_and_pieces, 0, 10);
+    tcase_add_loop_test(t, a_damaged_input_is_set_aside_with_its_place, 0, 10);
+    tcase_add_test(t, whichever_read_fails_the_report_names_the_file);
+    tcase_add_loop_test(t, it_may_be_given_up_at_any_step, 0, 20);
     suite_add_tcase(suite, t);
     SRunner *r = srunner_create(suite);
     srunner_run_all(r, CK_NORMAL);

@@ -15,7 +15,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "strategy_kit.h"
 
-enum { RUNS_MAX = 4, SEEDS = 25, STEPS = 120 };
+enum { RUNS_MAX = 4, SEEDS = 80, STEPS_MAX = 400 };
 
 static struct prng dice;
 static uint64_t roll(uint64_t n) { return prng_below(&dice, n); }
@@ -84,6 +84,7 @@ static struct table_of_tests {
     struct compaction_now now;
     uint64_t id;
     bool has_imports;
+    unsigned widest; /* percent of the ring that a file covers at most, unless it is all */
     size_t runs_count;
     struct run runs[RUNS_MAX];
 } t;
@@ -106,8 +107,8 @@ static void add_file(struct compaction_file file)
 
 static void flush(uint32_t level)
 {
-    double from = (double)roll(100), size = 1 + (double)roll(100);
-    bool is_whole = !level && roll(2);
+    double from = (double)roll(100), size = 1 + (double)roll(t.widest);
+    bool is_whole = !level && t.widest == 100 && roll(2);
     struct compaction_file file = {
         .first = token_of(is_whole ? 0 : from),
         .last = is_whole || from + size >= 100 ? INT64_MAX : token_of(from + size) - 1,
@@ -353,10 +354,10 @@ static void live_a_step(void)
         break;
     case 4:
     case 5:
-    case 6:
         if (t.runs_count)
             end_run(roll(t.runs_count), false);
         break;
+    case 6:
     case 7:
     case 8:
         if (t.runs_count < RUNS_MAX)
@@ -380,7 +381,9 @@ START_TEST(they_hold_in_every_life)
         t.strategy = strategy_new(&params, NULL);
         t.now = now_of(0);
         t.has_imports = roll(3) == 0;
-        for (unsigned i = 0; i < STEPS; i++)
+        t.widest = roll(2) ? 100 : 1 + (unsigned)roll(20);
+        uint64_t steps = 10 + roll(roll(STEPS_MAX) + 1);
+        for (uint64_t i = 0; i < steps; i++)
             live_a_step();
         come_to_rest();
         strategy_free(&t.strategy);

@@ -17,7 +17,7 @@ endif()
 if(EXISTS ${CMAKE_SOURCE_DIR}/command/main.c)
   target_compile_definitions(command PRIVATE _GNU_SOURCE)
   add_executable(rondo command/main.c)
-  target_link_libraries(rondo PRIVATE command fail_driver)
+  target_link_libraries(rondo PRIVATE command world_uv fail_driver) # `sweep` runs a store itself
 endif()
 
 # The floor of `rondo bench`, which looks for it beside itself.

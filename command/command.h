@@ -16,6 +16,8 @@
  *     sstable.c   files of tables: dump
  *       sstable_file.c reading one  sstable_stats.c  sstable_verify.c  sstable_rewrite.c
  *
+ *     sweep.c     settings of compaction compared (sweep.h)    stand.h  the documents it writes
+ *
  *     upkeep.c    flush, snapshots, cache     operate.c   operations of a node
  *     import.c    files for a node            tablestats.c  what it has of its tables
  *     compact.c   compactions asked for, stopped, set       compaction.c  looked at; levels.c
@@ -62,3 +64,4 @@ int getcompactionthroughput_run(const struct options *);
 int setconcurrentcompactors_run(const struct options *);
 int getconcurrentcompactors_run(const struct options *);
 int sstable_run(const struct options *);
+int sweep_run(const struct options *);

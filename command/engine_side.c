@@ -6,12 +6,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "command/engine_side.h"
 
+#include "command/folder.h"
 #include "command/process.h"
 #include "command/tell.h"
 
 #include <errno.h>
 #include <fcntl.h>
-#include <ftw.h>
 #include <inttypes.h>
 #include <spawn.h>
 #include <stdlib.h>
@@ -19,7 +19,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum { NUMBERS = 6, NUMBER_TEXT = 24, FILES_AT_ONCE = 16 };
+enum { NUMBERS = 6, NUMBER_TEXT = 24 };
 
 static bool side_path(const char *name, char *out, size_t room)
 {
@@ -119,12 +119,6 @@ bool engine_side_order(struct engine_side *s, const char *order, struct engine_c
     return true;
 }
 
-static int remove_one(const char *path, const struct stat *st, int kind, struct FTW *at)
-{
-    (void)st, (void)kind, (void)at;
-    return remove(path);
-}
-
 void engine_side_stop(struct engine_side *s)
 {
     if (s->orders)
@@ -134,6 +128,6 @@ void engine_side_stop(struct engine_side *s)
     if (s->pid > 0)
         (void)waitpid(s->pid, NULL, 0);
     if (s->folder[0])
-        (void)nftw(s->folder, remove_one, FILES_AT_ONCE, FTW_DEPTH | FTW_PHYS);
+        folder_remove(s->folder);
     *s = (struct engine_side){ .name = s->name };
 }

@@ -155,6 +155,15 @@ static const struct command commands[] = {
       "Shows percentiles of a table: SSTables per read, latencies, sizes of partitions.\n" },
     { "cache", "drop", 1, 1, cache_run, TAKES_OPERATION,
       "drop: lets go of what is kept of files in memory, the node's own and the system's.\n" },
+    { "sweep", "FILE", 1, 1, sweep_run, TAKES(out) | TAKES(rows) | TAKES(model) | TAKES(json),
+      "Runs one stream of writes under many settings of compaction, and draws what they cost.\n"
+      "\n"
+      "    rondo sweep config/sweeps/small.yaml --out results\n"
+      "\n"
+      "Writes DIR/sweep.json and DIR/sweep.html after each setting, and takes away the data that\n"
+      "it needed (DIR/run).  Interrupted, or out of disk, it keeps the settings that are done,\n"
+      "and the same command goes on behind them.  --rows scales the stream, and sizes with it.\n"
+      "--model only predicts: at once, without data; --out may then be left out.\n" },
     { "bench", "keyvalue|engine", 1, 2, bench_run,
       TAKES_NODE | TAKES(rows) | TAKES(seconds) | TAKES(connections) | TAKES(depth) |
           TAKES(value_bytes) | TAKES(rf) | TAKES(rate) | TAKES(no_load) | TAKES(consistency) |
@@ -174,9 +183,9 @@ static const struct command commands[] = {
 };
 
 static const char *const not_yet[] = {
-    "sweep",        "cql",        "drain",      "cleanup", "repair",  "hints",
-    "decommission", "join",       "removenode", "replace", "rebuild", "truncate",
-    "upgrade",      "divergence", "backup",     "restore",
+    "cql",          "drain",   "cleanup",    "repair",  "hints",
+    "decommission", "join",    "removenode", "replace", "rebuild",
+    "truncate",     "upgrade", "divergence", "backup",  "restore",
 };
 
 static void help_all(FILE *out)

@@ -67,6 +67,8 @@ enum { OPTIONS_WORDS_MAX = 64, OPTIONS_HOSTS_TEXT = 512 };
       "the one that compactionstats shows with this id")                                           \
     X("with", with, TEXT, "", "", "", "SETTING",                                                   \
       "L10, T4, N, T4,L10 ...; a class; or {'class': ..., ...} as ALTER TABLE takes it")           \
+    X("out", out, TEXT, "", "", "", "DIR", "sweep: where its results go")                          \
+    X("model", model, YES, "", "", "", "", "sweep: predict only, without data")                    \
     X("to", to_version, TEXT, "", "nb", "", "nb|oa", "upgrade: the version of the format to write")
 
 enum option_key {

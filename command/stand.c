@@ -64,6 +64,12 @@ static size_t value_put(const struct stand_column *c, uint64_t number, uint8_t *
     return size;
 }
 
+void stand_value(const struct stand *s, const struct stand_column *c, uint64_t row,
+                 uint64_t version, struct buf *out)
+{
+    (void)value_put(c, value_number(s, c, row, version), buf_take(out, c->size));
+}
+
 /* ---- mutations ---- */
 
 static const struct stand_column *role_find(const struct stand *s, enum stand_role role)

@@ -66,6 +66,10 @@ void stand_choose(struct stand_writer *, const struct stand_column *const *colum
 void stand_put(const struct stand_writer *, uint64_t row, uint64_t version, int64_t timestamp,
                struct buf *out);
 
+/* Appends the value's bytes alone, as a client binds it. */
+void stand_value(const struct stand *, const struct stand_column *, uint64_t row, uint64_t version,
+                 struct buf *out);
+
 /* Rows as CSV (RFC 4180) for `rondo load`: the line of names, then a line a row. */
 void stand_csv_names(const struct stand *, struct buf *out);
 void stand_csv(const struct stand *, uint64_t row, struct buf *out);

@@ -19,11 +19,13 @@ enum { SWEEP_STOPS_MAX = 32, SWEEP_SETTINGS_MAX = 32, SWEEP_SPREAD = 16 };
 
 struct sweep_setting {
     const char *name;
+    const char *form; /* settings of the same form have the same floor: partition, compression */
     enum stand_partition partition;
     const char *options; /* of the table, as CQL writes them behind WITH; sizes scaled */
 };
 struct sweep {
-    const char *title; /* "what is this": one line for the page */
+    uint64_t fingerprint; /* of the file, its table, the rows asked for and this version */
+    const char *title;    /* "what is this": one line for the page */
     struct stand stand;
     uint64_t rows, updates, load_flushes, update_flushes, seed;
     size_t chosen_count;

@@ -4,10 +4,11 @@
  *     table: ../stand.yaml                   or the block that such a file has
  *     on: engine                             or ring-1, ring-3: a fresh ring of so many nodes
  *     rows: 200000
- *     load: { flushes: 57 }
- *     update: { rows: 100000, flushes: 8, columns: [status, amount] }
- *     scale: 0.02                            of all sizes in bytes that strategies know
- *     stops: [57, 61, 65]                    after so many flushes
+ *     documents_per_register: 100            instead of the table's
+ *     load: { flushes: 59 }
+ *     update: { rows: 100000, flushes: 6, columns: [status, amount] }
+ *     scale: 0.06                            of all sizes in bytes that strategies know
+ *     stops: [59, 61, 65]                    after so many flushes
  *     reads: { warm: 2000, cold: 200 }       at each stop
  *     settings:
  *       - name: UCS T4
@@ -20,6 +21,7 @@
  */
 // SPDX-License-Identifier: Apache-2.0
 #include "base/arena.h"
+#include "base/hash.h"
 #include "base/prng.h"
 #include "command/sweep.h"
 
@@ -27,7 +29,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
-enum { FILE_BYTES_MAX = 1 << 20, FLUSHES_MAX = 100000 };
+enum { FILE_BYTES_MAX = 1 << 20, FLUSHES_MAX = 100000, DOCUMENTS_MAX = 1000000 };
 static const uint64_t rows_max = 10000000000;
 
 struct reading {
@@ -51,7 +53,7 @@ static enum err read_scale(struct reading *r)
 {
     const struct config_node *node = config_tree_member(r->tree.root, "scale");
     r->sweep->scale = 1;
-    return node ? config_tree_fraction(&r->tree, node, 0.0001, 1, &r->sweep->scale) : OK;
+    return node ? config_tree_fraction(&r->tree, node, 0.0001, 100, &r->sweep->scale) : OK;
 }
 
 static enum err read_title(struct reading *r)
@@ -74,6 +76,13 @@ static enum err read_on(struct reading *r)
 }
 
 /* ---- the table ---- */
+
+static void fingerprint_add(struct sweep *s, struct bytes text)
+{
+    uint64_t hash[2];
+    murmur3_cassandra(text, hash);
+    s->fingerprint = (s->fingerprint ^ hash[0]) * UINT64_C(0x9e3779b97f4a7c15);
+}
 
 enum err sweep_text(const char *path, struct arena *arena, struct bytes *out, struct report *report)
 {
@@ -117,6 +126,8 @@ static enum err read_table(struct reading *r)
     path = path_beside(r->arena, r->tree.file_name, path);
     err = sweep_text(path, r->arena, &text, r->tree.report);
     if (err == OK)
+        fingerprint_add(r->sweep, text);
+    if (err == OK)
         err = config_tree_read(&other, r->arena, path, text, r->tree.report);
     return err == OK ? stand_read(&r->sweep->stand, r->arena, &other, other.root) : err;
 }
@@ -125,9 +136,16 @@ static enum err read_table(struct reading *r)
 
 static enum err read_rows(struct reading *r)
 {
+    const struct config_node *documents =
+        config_tree_member(r->tree.root, "documents_per_register");
     const struct config_node *node;
     enum err err = config_tree_needed(&r->tree, r->tree.root, "rows", &node);
-    return err == OK ? config_tree_whole(&r->tree, node, 1, rows_max, &r->sweep->rows) : err;
+    if (err == OK)
+        err = config_tree_whole(&r->tree, node, 1, rows_max, &r->sweep->rows);
+    if (err == OK && documents)
+        err = config_tree_whole(&r->tree, documents, 1, DOCUMENTS_MAX,
+                                &r->sweep->stand.documents_per_register);
+    return err;
 }
 
 static enum err read_load(struct reading *r)
@@ -210,7 +228,8 @@ static enum err read_stops(struct reading *r)
     return err;
 }
 
-/* So many rows instead, and everything else in proportion.  Flushes stay as many. */
+/* So many rows instead, and everything else in proportion.  Flushes stay as many, and registers,
+ * so that a flush covers as much of the ring and a partition is in as many files. */
 static enum err rows_scale(struct reading *r)
 {
     struct sweep *s = r->sweep;
@@ -218,6 +237,8 @@ static enum err rows_scale(struct reading *r)
     double share = r->rows ? (double)r->rows / (double)s->rows : 1;
     s->scale *= share;
     s->updates = (uint64_t)((double)s->updates * share);
+    double documents = (double)s->stand.documents_per_register * share;
+    s->stand.documents_per_register = documents < 1 ? 1 : (uint64_t)(documents + 0.5);
     s->rows = r->rows ? r->rows : s->rows;
     if (s->rows < s->load_flushes || s->updates < s->update_flushes)
         return config_tree_refuse(&r->tree, node, "%" PRIu64 " are fewer than there are flushes",
@@ -235,14 +256,18 @@ static enum err read_settings(struct reading *r)
 enum err sweep_read(struct sweep *s, struct arena *arena, const char *file_name, struct bytes text,
                     uint64_t rows, struct report *report)
 {
-    static const char *const names[] = { "title",  "table", "on",    "rows",  "seed",    "load",
-                                         "update", "scale", "stops", "reads", "settings" };
+    static const char *const names[] = {
+        "title", "table", "on",    "rows",    "documents_per_register", "seed", "load", "update",
+        "scale", "stops", "reads", "settings"
+    };
     static enum err (*const steps[])(struct reading *) = { read_title,  read_on,      read_table,
                                                            read_rows,   read_scale,   read_load,
                                                            read_update, read_stops,   read_reads,
                                                            rows_scale,  read_settings };
     struct reading r = { .sweep = s, .arena = arena, .rows = rows };
-    *s = (struct sweep){ .seed = 1 };
+    *s = (struct sweep){ .fingerprint = rows, .seed = 1 };
+    fingerprint_add(s, bytes_text(RONDO_VERSION));
+    fingerprint_add(s, text);
     enum err err = config_tree_read(&r.tree, arena, file_name, text, report);
     if (err == OK)
         err = config_tree_known(&r.tree, r.tree.root, names, array_count(names));

@@ -146,6 +146,8 @@ enum err sweep_catalog(const struct sweep *s, const struct sweep_setting *settin
 /* Twice: as the file has it, which tells what is wrong and the sizes; then with these scaled. */
 static enum err read_options(struct reading *r, struct sweep_setting *setting)
 {
+    struct buf form = buf_in(r->arena);
+    const struct config_node *compression = config_tree_member(r->block, "compression");
     const struct stand *stand = &r->sweep->stand;
     struct catalog catalog;
     struct report wrong;
@@ -160,6 +162,11 @@ static enum err read_options(struct reading *r, struct sweep_setting *setting)
     catalog_deinit(&catalog);
     if (err != OK)
         return err;
+    buf_printf(&form, "%d ", setting->partition);
+    if (compression)
+        err = pairs_put(r, compression, &form);
+    buf_put_u8(&form, 0);
+    setting->form = (const char *)form.data;
     if (sweep_catalog(r->sweep, setting, &catalog, &wrong) != OK)
         return config_tree_refuse(r->tree, r->block, "scaled by %g: %s", r->sweep->scale,
                                   wrong.text);

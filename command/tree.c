@@ -223,15 +223,19 @@ const struct tree *tree_get(const struct tree *object, const char *name)
     return NULL;
 }
 
-double tree_number(const struct tree *object, const char *name, double otherwise)
+double tree_value(const struct tree *m, double otherwise)
 {
-    const struct tree *m = tree_get(object, name);
     char text[64];
     if (!m || m->kind != TREE_NUMBER || m->source.size >= sizeof text)
         return otherwise;
     memcpy(text, m->source.data, m->source.size);
     text[m->source.size] = '\0';
     return strtod(text, NULL);
+}
+
+double tree_number(const struct tree *object, const char *name, double otherwise)
+{
+    return tree_value(tree_get(object, name), otherwise);
 }
 
 struct bytes tree_text(const struct tree *object, const char *name)

@@ -21,7 +21,8 @@ const struct tree *tree_parse(struct arena *, struct bytes);
 
 /* A member by name; NULL when there is none or `object` is no object or NULL. */
 const struct tree *tree_get(const struct tree *object, const char *name);
-/* The member's value, or what is given when it is absent or of another kind. */
+/* A number, or what is given when it is absent or of another kind; of itself, of a member. */
+double tree_value(const struct tree *, double otherwise);
 double tree_number(const struct tree *object, const char *name, double otherwise);
 struct bytes tree_text(const struct tree *object, const char *name);
 bool tree_is_true(const struct tree *object, const char *name);

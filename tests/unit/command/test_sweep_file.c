@@ -39,10 +39,10 @@ START_TEST(the_parts_of_a_stream_are_all_of_it_and_even)
     uint64_t at[2] = { 0, 0 }, first, count;
     for (uint64_t flush = 0; flush < 65; flush++) {
         bool is_update = sweep_part(&sweep, flush, &first, &count);
-        ck_assert_int_eq(is_update, flush >= 57);
+        ck_assert_int_eq(is_update, flush >= 59);
         ck_assert_uint_eq(first, at[is_update]);
-        ck_assert_uint_ge(count, is_update ? 12500 : 3508);
-        ck_assert_uint_le(count, is_update ? 12500 : 3509);
+        ck_assert_uint_ge(count, is_update ? 16666 : 3389);
+        ck_assert_uint_le(count, is_update ? 16667 : 3390);
         at[is_update] += count;
     }
     ck_assert_uint_eq(at[0], 200000);
@@ -85,17 +85,17 @@ START_TEST(sizes_are_scaled_and_nothing_else_is)
     struct catalog catalog;
     shipped_read("small", 0);
     const struct compaction_params *p = params_of("UCS T4", &catalog);
-    ck_assert_double_eq_tol(compaction_size(p, "min_sstable_size", 0), 2 * mib, 1);
-    ck_assert_double_eq_tol(compaction_size(p, "target_sstable_size", 0), 20.48 * mib, 1);
+    ck_assert_double_eq_tol(compaction_size(p, "min_sstable_size", 0), 6 * mib, 1);
+    ck_assert_double_eq_tol(compaction_size(p, "target_sstable_size", 0), 61.44 * mib, 1);
     ck_assert_ptr_null(compaction_option(p, "flush_size_override"));
     ck_assert_str_eq(compaction_option(p, "scaling_parameters"), "T4");
     catalog_deinit(&catalog);
     p = params_of("STCS", &catalog);
-    ck_assert_double_eq_tol(compaction_number(p, "min_sstable_size", 0), mib, 1);
+    ck_assert_double_eq_tol(compaction_number(p, "min_sstable_size", 0), 3 * mib, 1);
     ck_assert_str_eq(compaction_option(p, "min_threshold"), "4");
     catalog_deinit(&catalog);
     p = params_of("LCS", &catalog);
-    ck_assert_double_eq(compaction_number(p, "sstable_size_in_mb", 0), 3);
+    ck_assert_double_eq(compaction_number(p, "sstable_size_in_mb", 0), 10);
     catalog_deinit(&catalog);
 }
 END_TEST
@@ -106,10 +106,11 @@ START_TEST(other_rows_scale_everything_with_them)
     shipped_read("small", 50000);
     ck_assert_uint_eq(sweep.rows, 50000);
     ck_assert_uint_eq(sweep.updates, 25000);
+    ck_assert_uint_eq(sweep.stand.documents_per_register, 25);
     ck_assert_uint_eq(sweep_flushes(&sweep), 65);
-    ck_assert_double_eq_tol(sweep.scale, 0.005, 1e-12);
+    ck_assert_double_eq_tol(sweep.scale, 0.015, 1e-12);
     const struct compaction_params *p = params_of("UCS L10", &catalog);
-    ck_assert_double_eq_tol(compaction_size(p, "min_sstable_size", 0), 524288, 1);
+    ck_assert_double_eq_tol(compaction_size(p, "min_sstable_size", 0), 1572864, 1);
     catalog_deinit(&catalog);
 }
 END_TEST
@@ -126,7 +127,7 @@ END_TEST
 static const struct {
     const char *text, *report;
 } wrong[] = {
-    { "rowz: 5", "f.yaml:1:1: rowz: is not known here; allowed: title, table, on, rows, seed" },
+    { "rowz: 5", "f.yaml:1:1: rowz: is not known here; allowed: title, table, on, rows, docu" },
     { "rows: 5", "f.yaml:1:1: the file: has no table" },
     { "table: nowhere.yaml", "nowhere.yaml: No such file or directory" },
     { TABLE "rows: many", "f.yaml:2:7: rows: 'many' is not a whole number; allowed: 1 to 1000000" },
@@ -134,7 +135,7 @@ static const struct {
     { TABLE "on: ring", "f.yaml:2:5: on: 'ring' is not known; allowed: engine, ring-1, ring-3" },
     { TABLE "rows: 5", "f.yaml:1:1: the file: has no load" },
     { TABLE "rows: 5\nload: {flush: 4}", "f.yaml:3:8: flush: is not known here; allowed: flush" },
-    { TABLE LOAD "scale: 2", "f.yaml:4:8: scale: '2' is out of range; allowed: 0.0001 to 1" },
+    { TABLE LOAD "scale: 200", "f.yaml:4:8: scale: '200' is out of range; allowed: 0.0001 to 100" },
     { TABLE LOAD "update: {rows: 9}", "f.yaml:4:9: update: has no flushes" },
     { TABLE LOAD "update: {rows: 9, flushes: 3, columns: [w]}",
       "f.yaml:4:41: columns: 'w' is no column of the table" },

@@ -1,0 +1,290 @@
+/* sweep.c - `rondo sweep`: the file, the rows one after the other, and what is written of them.
+ *
+ *     file ──> finished rows of before (DIR/sweep.json)
+ *           └─> each setting that has none: a run in DIR/run ──> its row ──> sweep.json, sweep.html
+ *                 └── before the first of its form: a run that finds the floor at each stop
+ *
+ * What is written is written beside itself and renamed, after each row; so an interrupt, a full
+ * disk or a crash costs the row that was under way, and the same command goes on behind it.
+ */
+// SPDX-License-Identifier: Apache-2.0
+#include "base/arena.h"
+#include "command/command.h"
+#include "command/folder.h"
+#include "command/options.h"
+#include "command/progress.h"
+#include "command/sweep_engine.h"
+#include "command/sweep_model.h"
+#include "command/sweep_page.h"
+#include "command/sweep_table.h"
+#include "command/tell.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+
+enum { PATH_BYTES = 1024 };
+
+struct sweeping {
+    const struct options *options;
+    struct arena arena;
+    struct sweep sweep;
+    struct sweep_result result;
+    struct progress progress;
+    uint64_t done;
+    double floors[SWEEP_STOPS_MAX]; /* of the form below */
+    const char *floors_form;        /* NULL: of none yet */
+    struct report report;
+};
+
+/* ---- files ---- */
+
+static void path_of(const struct sweeping *s, const char *name, char out[PATH_BYTES])
+{
+    (void)snprintf(out, PATH_BYTES, "%s/%s", s->options->out, name);
+}
+
+static bool file_write(const struct sweeping *s, const char *name, const struct buf *text)
+{
+    char path[PATH_BYTES], temporary[PATH_BYTES + 8];
+    path_of(s, name, path);
+    (void)snprintf(temporary, sizeof temporary, "%s.tmp", path);
+    FILE *file = fopen(temporary, "w");
+    if (!file)
+        return tell_no("%s: %s", temporary, strerror(errno));
+    bool is_good = fwrite(text->data, 1, text->size, file) == text->size;
+    is_good = fclose(file) == 0 && is_good;
+    if (!is_good || rename(temporary, path) != 0)
+        return tell_no("%s: cannot be written: %s", path, strerror(errno));
+    return true;
+}
+
+static bool result_write(struct sweeping *s)
+{
+    struct buf json = { 0 }, page = { 0 };
+    sweep_result_json(&s->sweep, &s->result, &json);
+    sweep_page(&s->sweep, &s->result, &page);
+    bool is_good = file_write(s, "sweep.json", &json) && file_write(s, "sweep.html", &page);
+    buf_deinit(&json);
+    buf_deinit(&page);
+    return is_good;
+}
+
+static void result_read(struct sweeping *s)
+{
+    char path[PATH_BYTES];
+    struct bytes json = { 0 };
+    struct report report;
+    path_of(s, "sweep.json", path);
+    if (sweep_text(path, &s->arena, &json, &report) == OK)
+        (void)sweep_result_read(&s->sweep, &s->arena, json, &s->result);
+    if (s->result.rows_count)
+        tell_note("%zu of %zu rows are there already", s->result.rows_count,
+                  s->sweep.settings_count);
+}
+
+/* ---- the table ---- */
+
+static struct sweep_line line_of(const char *name, const struct sweep_figures *f,
+                                 const struct sweep_figures *p)
+{
+    double mib = 1 << 20;
+    return (struct sweep_line){ name,
+                                { f->rewrites_per_byte, p->rewrites_per_byte, f->sstables_per_read,
+                                  p->sstables_per_read, f->space_over_floor, p->space_over_floor,
+                                  f->filter_skips, f->false_positives, f->data_bytes / mib,
+                                  f->index_bytes / mib, f->filter_bytes / mib, f->warm_p50_us,
+                                  f->warm_p99_us, f->cold_p50_us, f->cold_p99_us } };
+}
+
+static void result_table(const struct sweeping *s)
+{
+    struct sweep_line lines[2 * SWEEP_SETTINGS_MAX];
+    struct sweep_figures unknown;
+    size_t count = 0;
+    sweep_figures_unknown(&unknown);
+    for (size_t i = 0; i < s->result.rows_count; i++) {
+        const struct sweep_row *row = &s->result.rows[i];
+        const struct sweep_figures *mean = row->is_measured ? &row->measured.mean : &unknown;
+        lines[count++] = line_of(row->name, mean, &row->predicted.mean);
+        if (row->is_measured)
+            lines[count++] = line_of("  after a major compaction", &row->after_major, &unknown);
+    }
+    sweep_table(lines, count);
+}
+
+static void result_print(const struct sweeping *s)
+{
+    struct buf json = { 0 };
+    if (!s->options->json) {
+        result_table(s);
+        return;
+    }
+    sweep_result_json(&s->sweep, &s->result, &json);
+    (void)fwrite(json.data, 1, json.size, stdout);
+    buf_deinit(&json);
+}
+
+/* ---- one setting ---- */
+
+static void wrote(void *context, uint64_t writes)
+{
+    struct sweeping *s = context;
+    s->done += writes;
+    progress_at(&s->progress, s->done, s->done);
+}
+
+/* A run in a fresh folder, which is gone afterwards. */
+static enum err run(struct sweeping *s, const struct sweep_setting *setting, bool is_floor,
+                    struct sweep_row *out)
+{
+    char folder[PATH_BYTES];
+    path_of(s, "run", folder);
+    struct sweep_engine_options options = { .sweep = &s->sweep,
+                                            .setting = setting,
+                                            .folder = folder,
+                                            .is_floor = is_floor,
+                                            .floors = s->floors,
+                                            .wrote = wrote,
+                                            .context = s };
+    uint64_t begun = tell_now_ns();
+    folder_remove(folder);
+    enum err err = sweep_engine(&options, &s->arena, out, &s->report);
+    folder_remove(folder);
+    out->seconds = (double)(tell_now_ns() - begun) / 1e9;
+    return err;
+}
+
+/* The floors of the setting's form: those of a finished row of that form, or of a run. */
+static enum err floors_find(struct sweeping *s, const struct sweep_setting *setting)
+{
+    struct sweep_row floors;
+    if (s->floors_form && strcmp(s->floors_form, setting->form) == 0)
+        return OK;
+    const struct sweep_stops *known = NULL;
+    for (size_t i = 0; i < s->result.rows_count; i++)
+        for (size_t k = 0; k < s->sweep.settings_count; k++)
+            if (strcmp(s->sweep.settings[k].name, s->result.rows[i].name) == 0 &&
+                strcmp(s->sweep.settings[k].form, setting->form) == 0)
+                known = &s->result.rows[i].measured;
+    enum err err = known ? OK : run(s, setting, true, &floors);
+    if (!known)
+        known = &floors.measured;
+    for (size_t i = 0; i < s->sweep.stops_count && err == OK; i++)
+        s->floors[i] = known->at[i].floor_bytes;
+    s->floors_form = err == OK ? setting->form : NULL;
+    return err;
+}
+
+static enum err setting_measure(struct sweeping *s, const struct sweep_setting *setting,
+                                struct sweep_row *out)
+{
+    enum err err = floors_find(s, setting);
+    if (err == OK)
+        err = run(s, setting, false, out);
+    if (err == OK)
+        sweep_model(&s->sweep, setting, out->flush_bytes, &out->predicted);
+    return err;
+}
+
+/* Estimated from the rows alone. */
+static void setting_predict(struct sweeping *s, const struct sweep_setting *setting,
+                            struct sweep_row *out)
+{
+    *out = (struct sweep_row){ .name = setting->name };
+    double *flushes = arena_array(&s->arena, double, sweep_flushes(&s->sweep));
+    sweep_model_flushes(&s->sweep, setting, flushes);
+    sweep_model(&s->sweep, setting, flushes, &out->predicted);
+}
+
+static bool is_finished(const struct sweeping *s, const char *name)
+{
+    for (size_t i = 0; i < s->result.rows_count; i++)
+        if (strcmp(s->result.rows[i].name, name) == 0)
+            return true;
+    return false;
+}
+
+static enum err settings_run(struct sweeping *s)
+{
+    struct sweep *sweep = &s->sweep;
+    uint64_t left = sweep->settings_count - s->result.rows_count;
+    uint64_t writes = (sweep->rows + sweep->updates) * (left + (left > 0));
+    enum err err = OK;
+    progress_begin(&s->progress, "sweep", "writes", writes);
+    for (size_t i = 0; i < sweep->settings_count && err == OK; i++) {
+        const struct sweep_setting *setting = &sweep->settings[i];
+        struct sweep_row *row = &s->result.rows[s->result.rows_count];
+        if (is_finished(s, setting->name))
+            continue;
+        err = setting_measure(s, setting, row);
+        if (err != OK)
+            continue;
+        s->result.rows_count++;
+        progress_hide(&s->progress);
+        if (!result_write(s))
+            err = report_set(&s->report, ERR_IO, "what was measured cannot be written");
+    }
+    progress_hide(&s->progress);
+    return err;
+}
+
+/* ---- the command ---- */
+
+static bool sweep_load(struct sweeping *s)
+{
+    const char *path = s->options->words[0];
+    uint64_t rows = s->options->given[OPTION_rows] ? s->options->rows : 0;
+    struct bytes text;
+    enum err err = sweep_text(path, &s->arena, &text, &s->report);
+    if (err == OK)
+        err = sweep_read(&s->sweep, &s->arena, path, text, rows, &s->report);
+    s->result.fingerprint = s->sweep.fingerprint;
+    return err == OK || tell_no("%s", s->report.text);
+}
+
+static bool out_make(const struct sweeping *s)
+{
+    if (mkdir(s->options->out, 0777) == 0 || errno == EEXIST)
+        return true;
+    return tell_no("%s: %s", s->options->out, strerror(errno));
+}
+
+static int model_run(struct sweeping *s)
+{
+    for (size_t i = 0; i < s->sweep.settings_count; i++)
+        setting_predict(s, &s->sweep.settings[i], &s->result.rows[s->result.rows_count++]);
+    bool is_good = !s->options->out[0] || (out_make(s) && result_write(s));
+    if (is_good)
+        result_print(s);
+    return is_good ? EXIT_DONE : EXIT_FAILED;
+}
+
+static int measured_run(struct sweeping *s)
+{
+    if (!out_make(s))
+        return EXIT_FAILED;
+    result_read(s);
+    interrupt_defer();
+    enum err err = settings_run(s);
+    result_print(s);
+    if (err == OK)
+        return EXIT_DONE;
+    (void)tell("%s; %zu of %zu rows are in %s, and the same command goes on behind them",
+               s->report.text, s->result.rows_count, s->sweep.settings_count, s->options->out);
+    return err == ERR_STOPPED ? EXIT_INTERRUPTED : EXIT_FAILED;
+}
+
+int sweep_run(const struct options *o)
+{
+    static struct sweeping sweeping;
+    struct sweeping *s = &sweeping;
+    *s = (struct sweeping){ .options = o };
+    if (!o->out[0] && !o->model) {
+        (void)tell("--out says where the results go; see: rondo help sweep");
+        return EXIT_USAGE;
+    }
+    int exit_code = !sweep_load(s) ? EXIT_FAILED : o->model ? model_run(s) : measured_run(s);
+    arena_deinit(&s->arena);
+    return exit_code;
+}

@@ -342,11 +342,15 @@ static void enable_one(struct tended *t, bool is_on)
 void compactor_enable(struct compactor *c, const struct uuid *table, bool is_on)
 {
     size_t at = 0;
-    if (!table)
+    if (table) {
+        struct tended *one = tended_of(c, table);
+        if (one)
+            enable_one(one, is_on);
+    } else {
         c->is_all_off = !is_on;
-    for (struct tended *t; (t = map_next(&c->tables, &at));)
-        if (!table || uuid_equal(&t->id, table))
+        for (struct tended *t; (t = map_next(&c->tables, &at));)
             enable_one(t, is_on);
+    }
     compactor_wake(c);
 }
 

@@ -21,6 +21,7 @@ struct compactor_options {
     unsigned at_once;          /* compactions of this shard, 1 or more */
     uint64_t bytes_per_second; /* read, stored bytes, this shard's share; 0: not limited */
     uint64_t memtable_bytes;   /* this shard's, to judge debt by */
+    uint64_t memory_bytes;     /* for buffers: an input takes 640 KiB; 0: not limited */
     struct strategy_scale scale;
     /* The token ranges of the table on this shard, as they are now; `version` changes with them. */
     void (*ranges)(void *context, const struct table *, struct arena *, struct local_ranges *out);
@@ -102,7 +103,8 @@ struct compaction_past {
 };
 size_t compactor_history(const struct compactor *, struct arena *, struct compaction_past **out);
 struct compactor_counts {
-    uint64_t completed, failed, stopped, reduced, refused_for_space;
+    uint64_t completed, failed, stopped, refused_for_space;
+    uint64_t reduced; /* inputs left out for lack of space or memory */
     uint64_t bytes_in, bytes_out, purged;
     uint64_t pending, pending_bytes, running;
     uint64_t slices, slices_over, slice_ns_max;

@@ -82,6 +82,7 @@ struct run {
     struct report failed;
     struct io_req req;
     uint64_t input_bytes; /* stored, of those that are read */
+    uint64_t paced_bytes; /* of them, so far */
     uint64_t began_ns;
     bool is_extra, may_reduce;
     bool is_unwanted;       /* a person has stopped it: it is not begun again at once */
@@ -175,7 +176,10 @@ void askings_stop(struct compactor *);
 void askings_wake(struct compactor *);
 
 /* ---- compactor_pace.c ---- */
-uint64_t pace_read(void *compactor, uint64_t bytes);
+/* Slot of struct compact_options; the context is the struct run. */
+uint64_t pace_read(void *run, uint64_t bytes);
+/* It has read what it was not asked for. */
+void pace_finish(struct run *);
 void pace_set(struct compactor *, uint64_t bytes_per_second);
 /* Once a second while anything runs or slows; false: there is nothing to tick for. */
 bool pace_tick(struct compactor *);

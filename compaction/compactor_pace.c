@@ -2,7 +2,8 @@
  *
  * Pace.  One bucket for all compactions of the shard, over stored bytes that are read (output is
  * not charged, as in Cassandra).  `free_ns` is when the bytes read so far are paid for; who reads
- * more than a tenth of a second ahead of it waits.  The rate may be changed while they run.
+ * more than a tenth of a second ahead of it waits, for half a second at a time: so a rate that is
+ * changed while they run counts soon.
  *
  * Slowing.  Writers may be faster than compaction: each byte they write is rewritten several times.
  * Files then pile up, reads get slower, and in the end the disk is full.  So writers are slowed, by
@@ -30,21 +31,34 @@
 #include "compaction/compactor_inside.h"
 
 static const double ahead_seconds = 0.1, second = 1e9, rate_default = 64 << 20, rate_min = 1 << 20;
+static const uint64_t nap_ns_max = 500000000;
 static const double slow_ns_a_square_second = 1100, slow_ns_max = 1e8, slow_ns_min = 100;
 
 /* ---- pace ---- */
 
-uint64_t pace_read(void *compactor, uint64_t bytes)
+static void pace_pay(struct compactor *c, uint64_t bytes)
 {
-    struct compactor *c = compactor;
     struct pace *p = &c->pace;
-    uint64_t now = io_now(c->io), ahead_ns = (uint64_t)(ahead_seconds * second);
     p->read_bytes += bytes;
-    if (!p->bytes_per_second)
-        return 0;
-    p->free_ns = u64_max(p->free_ns, now);
-    p->free_ns += (uint64_t)((double)bytes / (double)p->bytes_per_second * second);
-    return p->free_ns > now + ahead_ns ? p->free_ns - now - ahead_ns : 0;
+    p->free_ns = u64_max(p->free_ns, io_now(c->io));
+    if (p->bytes_per_second)
+        p->free_ns += (uint64_t)((double)bytes / (double)p->bytes_per_second * second);
+}
+
+uint64_t pace_read(void *context, uint64_t bytes)
+{
+    struct run *r = context;
+    struct compactor *c = r->compactor;
+    uint64_t until = io_now(c->io) + (uint64_t)(ahead_seconds * second);
+    r->paced_bytes += bytes;
+    pace_pay(c, bytes);
+    return c->pace.free_ns > until ? u64_min(c->pace.free_ns - until, nap_ns_max) : 0;
+}
+
+/* Small files are read at one go; the next one waits for them. */
+void pace_finish(struct run *r)
+{
+    pace_pay(r->compactor, r->input_bytes - u64_min(r->input_bytes, r->paced_bytes));
 }
 
 void pace_set(struct compactor *c, uint64_t bytes_per_second)

@@ -24,6 +24,7 @@
 
 enum { BEGIN, END };
 enum { FAILURES_SHIFT_MAX = 9 };
+enum { INPUT_BYTES = 640 * 1024 }; /* two pieces of its data (store/stream.c), and of its index */
 static const uint64_t second_ns = 1000000000ull, minute_ns = 60 * 1000000000ull,
                       rest_ns_max = 600 * 1000000000ull;
 
@@ -89,10 +90,29 @@ static uint64_t space_for(const struct run *r)
     return run_writes(r) ? bytes : 0;
 }
 
+static bool run_reduce(struct run *r)
+{
+    const struct tended_group *g = tended_find(r->table, &r->group);
+    if (!r->may_reduce || !g || strategy_class(g->strategy) != r->class ||
+        !strategy_reduce(g->strategy, &r->now, &r->arena, &r->pick))
+        return false;
+    r->compactor->counts.reduced++;
+    return true;
+}
+
+/* Its share of the memory for buffers; two files can always be merged. */
+static void run_fit_memory(struct run *r)
+{
+    const struct compactor_options *o = &r->compactor->options;
+    uint64_t inputs = o->memory_bytes / (o->at_once + 1) / INPUT_BYTES;
+    while (run_writes(r) && o->memory_bytes && r->pick.count > u64_max(inputs, 2) && run_reduce(r))
+        ;
+}
+
 static void run_describe(struct run *r)
 {
     const struct compaction_pick *p = &r->pick;
-    r->input_bytes = 0;
+    r->input_bytes = r->paced_bytes = 0;
     for (size_t i = 0; run_writes(r) && i < p->count; i++)
         r->input_bytes += r->now.files[p->files[i]].bytes;
     r->result = (struct compact_result){ 0 };
@@ -110,7 +130,7 @@ static void run_describe(struct run *r)
                                            .now_seconds = r->now.now_seconds,
                                            .gc_before = r->now.gc_before,
                                            .pace = pace_read,
-                                           .context = r->compactor };
+                                           .context = r };
 }
 
 static struct op_next run_begin(struct op *op)
@@ -158,6 +178,7 @@ static void run_done(struct run *r, struct tended_group *g)
     n->bytes_out += r->result.written_bytes;
     n->purged += r->result.purged;
     r->table->written_bytes += r->result.written_bytes;
+    pace_finish(r);
     if (g) {
         g->failures = 0;
         g->rests_until_ns = 0;
@@ -235,15 +256,10 @@ static void run_count_slices(struct run *r)
 static struct op_next run_end(struct op *op)
 {
     struct run *r = run_of(op);
-    struct compactor *c = r->compactor;
-    struct tended_group *g = tended_find(r->table, &r->group);
     if (r->req.busy)
         return op_wait(END);
     run_count_slices(r);
-    if (r->req.err == ERR_NO_SPACE && r->may_reduce && !op->stop && g &&
-        strategy_class(g->strategy) == r->class &&
-        strategy_reduce(g->strategy, &r->now, &r->arena, &r->pick)) {
-        c->counts.reduced++;
+    if (r->req.err == ERR_NO_SPACE && !op->stop && run_reduce(r)) {
         run_describe(r);
         return op_goto(BEGIN);
     }
@@ -290,6 +306,7 @@ void run_start(struct compactor *c, struct tended *t, const struct look_group *l
     r->may_reduce = !ask || !asking_names_files(ask);
     r->began_ns = io_now(c->io);
     t->users++;
+    run_fit_memory(r);
     run_describe(r);
     bool has_room = compactor_has_room(c, ask, r->input_bytes, &r->is_extra);
     ensure(has_room);

@@ -19,6 +19,7 @@
  *     operation*.c what takes its time: flush, ...   errand.c   the same on every shard
  *     mark.c       the clock's mark on disk, which timestamps stay behind
  *     post.c       mail between shards           plan.c       memory_limit divided
+ *     ranges.c     token ranges of this node, for compactions
  *     counts.c     what is counted, one list
  *
  * The same objects run in rondod (main.c, io/uv) and in the simulated cluster (io/sim).

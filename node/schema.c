@@ -6,6 +6,7 @@
  */
 // SPDX-License-Identifier: Apache-2.0
 #include "base/buf.h"
+#include "compaction/compaction.h"
 #include "node/erase.h"
 #include "node/life.h"
 #include "node/session.h"
@@ -83,6 +84,8 @@ void schema_applied(void *context, uint64_t epoch, struct bytes bytes)
         schema_list_dropped(s, &change, &dropped);
     enum err err = catalog_apply(&s->catalog, epoch, bytes);
     schema_forget(s, buf_bytes(&dropped));
+    if (s->compactor)
+        compactor_catalog_changed(s->compactor);
     if (err == OK) {
         prepared_schema_changed(&s->prepared, &s->catalog);
         schema_tell(s, &change);

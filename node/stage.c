@@ -1,34 +1,41 @@
 /* stage.c - what each shard does when the leader asks for a phase.
  *
- *     begin ──> join ──> replay ──> ended        open: peers' messages, then the commit log
- *       ├─────────────────────────> ended        serve
- *       ├──> quiet ───────────────> ended        sessions, requests and served requests have ended
- *       └──> close ───────────────> ended        cluster and store are closed, memory given back
+ *     begin ──> join ──> replay ──> tend ──> ended   open: messages, commit log, compactor
+ *       ├──────────────────────────────────> ended   serve
+ *       ├──> quiet ────────────────────────> ended   sessions and all requests have ended
+ *       └──> leave ──> close ──────────────> ended   compactor, then cluster and store are closed,
+ *                                                    memory given back
  *
  * A stage runs as a child of the shard's life op; its failure is life->failed.
  */
 // SPDX-License-Identifier: Apache-2.0
 #include "base/mem.h"
+#include "compaction/compaction.h"
 #include "node/erase.h"
 #include "node/life.h"
+#include "node/ranges.h"
 #include "node/replica.h"
 #include "node/session.h"
 
-enum { BEGIN, JOIN, REPLAY, QUIET, CLOSE };
+enum { BEGIN, JOIN, REPLAY, TEND, QUIET, LEAVE, CLOSE };
 enum { RESERVE_BYTES_MAX = 64 << 20 };
 static const uint64_t quiet_nap_ns = 2000000;
 
 static struct op_next stage_begin(struct op *);
 static struct op_next stage_join(struct op *);
 static struct op_next stage_replay(struct op *);
+static struct op_next stage_tend(struct op *);
 static struct op_next stage_quiet(struct op *);
+static struct op_next stage_leave(struct op *);
 static struct op_next stage_close(struct op *);
 
 static const struct op_state stage_states[] = {
-    [BEGIN] = { "begin", stage_begin, TO(JOIN) | TO(QUIET) | TO(CLOSE) },
+    [BEGIN] = { "begin", stage_begin, TO(JOIN) | TO(QUIET) | TO(LEAVE) },
     [JOIN] = { "join", stage_join, TO(JOIN) | TO(REPLAY) },
-    [REPLAY] = { "replay", stage_replay, TO(REPLAY) },
+    [REPLAY] = { "replay", stage_replay, TO(REPLAY) | TO(TEND) },
+    [TEND] = { "tend", stage_tend, TO(TEND) },
     [QUIET] = { "quiet", stage_quiet, TO(QUIET) },
+    [LEAVE] = { "leave", stage_leave, TO(LEAVE) | TO(CLOSE) },
     [CLOSE] = { "close", stage_close, TO(CLOSE) },
 };
 
@@ -139,6 +146,28 @@ static struct op_next stage_join(struct op *op)
     return op_wait(REPLAY);
 }
 
+/* An even share of what the node may do, and one at a time at least. */
+static void stage_open_compactor(struct life *l)
+{
+    struct shard *s = l->shard;
+    const struct config *c = s->config;
+    unsigned shards = (unsigned)io_shards(s->io), at_once = (unsigned)c->concurrent_compactors;
+    struct compactor_options options = {
+        .store = s->store,
+        .catalog = &s->catalog,
+        .folder = arena_printf(&l->arena, "%s/compaction-%d", c->data_file_directories.items[0],
+                               io_self(s->io)),
+        .at_once = at_once > shards ? at_once / shards : 1,
+        .bytes_per_second = (c->compaction_throughput_bytes_per_second + shards - 1) / shards,
+        .memtable_bytes = s->plan.memtables_bytes,
+        .memory_bytes = s->plan.compaction_bytes,
+        .ranges = ranges_of,
+        .ranges_version = ranges_version,
+        .context = s,
+    };
+    compactor_open(s->io, &l->wait, &l->stage, &options, &s->compactor, &l->failed);
+}
+
 static struct op_next stage_replay(struct op *op)
 {
     struct life *l = stage_life(op);
@@ -157,7 +186,18 @@ static struct op_next stage_replay(struct op *op)
     log_note(s->io, LOG_INFO, "replayed", "mutations=%llu bytes=%llu torn_bytes=%llu",
              (unsigned long long)counts.replayed_mutations,
              (unsigned long long)counts.replayed_bytes, (unsigned long long)counts.torn_bytes);
-    replica_unpark(s);
+    stage_open_compactor(l);
+    return op_wait(TEND);
+}
+
+static struct op_next stage_tend(struct op *op)
+{
+    struct life *l = stage_life(op);
+    if (l->wait.busy)
+        return op_wait(TEND);
+    if (l->wait.err != OK)
+        return stage_fail(l, l->wait.err);
+    replica_unpark(l->shard);
     return op_end(op, OK);
 }
 
@@ -194,6 +234,7 @@ static struct op_next stage_quiet(struct op *op)
 
 /* ---- close ---- */
 
+/* What compacts holds files of the store, so it goes before it. */
 static void stage_begin_close(struct life *l)
 {
     struct shard *s = l->shard;
@@ -201,8 +242,19 @@ static void stage_begin_close(struct life *l)
         coordinator_free(&s->coordinator);
     if (s->cluster)
         cluster_close(&s->cluster, &l->close_cluster, &l->stage);
+    if (s->compactor)
+        compactor_close(&s->compactor, &l->close_store, &l->stage);
+}
+
+static struct op_next stage_leave(struct op *op)
+{
+    struct life *l = stage_life(op);
+    struct shard *s = l->shard;
+    if (l->close_store.busy)
+        return op_wait(LEAVE);
     if (s->store)
         store_close(&s->store, &l->close_store, &l->stage);
+    return op_goto(CLOSE);
 }
 
 static struct op_next stage_close(struct op *op)
@@ -240,7 +292,7 @@ static struct op_next stage_begin(struct op *op)
     }
     if (l->phase == PHASE_CLOSE) {
         stage_begin_close(l);
-        return op_goto(CLOSE);
+        return op_goto(LEAVE);
     }
     ensure(l->phase == PHASE_SERVE);
     s->is_serving = true;

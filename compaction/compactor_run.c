@@ -312,4 +312,6 @@ void run_start(struct compactor *c, struct tended *t, const struct look_group *l
     ensure(has_room);
     list_add(&c->runs, &r->link);
     op_start_background(&r->op, io_ops(c->io), NULL, states, run_release);
+    if (ask)
+        compactor_wake(c); /* it may be at rest, and is to measure how fast this one goes */
 }

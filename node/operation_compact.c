@@ -216,7 +216,7 @@ static struct op_next compact_next(struct op *op)
         return op_wait(COMPACT_AFTER);
     }
     operation_send(o, &errand_compact, &w->wish);
-    return op_wait(COMPACT_WATCH);
+    return op_goto(COMPACT_WATCH);
 }
 
 static bool still_runs(const struct work *w, const struct seen *s)

@@ -105,6 +105,18 @@ static struct option option_kept(struct arena *arena, const struct option *from)
     return kept;
 }
 
+/* Places in a text that nobody has written say nothing. */
+static void place_forget(struct report *report)
+{
+    char *end = strstr(report->text, " (line "), *begin = report->text;
+    if (end)
+        *end = 0;
+    if (strncmp(begin, "line ", 5) == 0) {
+        begin += 5 + strcspn(begin + 5, " ");
+        memmove(report->text, begin + (*begin == ' '), strlen(begin) + 1 - (*begin == ' '));
+    }
+}
+
 /* The option that the statement would set; nothing is changed. */
 static enum err alter_read(struct operation *o, struct bytes text, struct option *out)
 {
@@ -121,9 +133,8 @@ static enum err alter_read(struct operation *o, struct bytes text, struct option
             *out = option_kept(&o->arena, &altered->options[i]);
     if (plan)
         cql_plan_unref(&plan);
-    char *place = strstr(o->failed.text, " (line "); /* of a text that nobody has written */
-    if (place)
-        *place = 0;
+    if (err != OK)
+        place_forget(&o->failed);
     if (err == OK && !out->name)
         err = report_set(&o->failed, ERR_INVALID, "with says nothing of compaction");
     return err;

@@ -26,6 +26,8 @@ static const struct sizes {
     { "scaling_parameters: T4", 16, "16", 0 },
     { "scaling_parameters: T4", 17, "16", 1 },
     { "scaling_parameters: T4", 55, "16 16 16 7", 0 },
+    { "scaling_parameters: T4", 63, "16 16 16 15", 0 },
+    { "scaling_parameters: T4", 64, "64", 0 },
     { "scaling_parameters: L4", 55, "48 7", 0 },
     { "scaling_parameters: T4", 947, "256 256 256 64 64 16 16 16", 3 },
     { "scaling_parameters: L4", 947, "768 128 48 3", 0 },

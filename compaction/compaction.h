@@ -9,8 +9,7 @@
  *
  *     local.h        token ranges of a shard: coverage of a file, split points      pure
  *     strategy.h     descriptions, picks; the four strategies behind one door       pure
- *     unified.h      UnifiedCompactionStrategy     tiered.h  SizeTiered
- *     leveled.h      Leveled                       window.h  TimeWindow
+ *                    (unified*.c, tiered.c, leveled*.c, window.c)
  *     garbage.h      expired files, files worth a tombstone compaction              pure
  *     forecast.h     a sequence of flushes and picks without files: what a setting will cost
  *     compactor.h    one shard's: picks, runs, paces, remembers

@@ -24,7 +24,7 @@ struct garbage_block {
     const struct compaction_file *blocker; /* NULL with is_blocked: memtables */
     bool is_blocked;
 };
-void garbage_why(const struct compaction_now *, size_t file, struct garbage_block *out);
+void garbage_why(const struct compaction_now *, size_t place, struct garbage_block *out);
 /* Share of its cells that can be purged at gc_before, 0..1 and above. */
 double garbage_ratio(const struct compaction_file *, int64_t gc_before);
 /* Is one file by itself worth a compaction, for what can be purged in it? */
@@ -33,5 +33,5 @@ struct garbage_rule { /* of the table: model/params.h */
     int64_t interval_seconds;
     bool is_unchecked;
 };
-bool garbage_is_worth(const struct compaction_now *, size_t file, const struct garbage_rule *,
+bool garbage_is_worth(const struct compaction_now *, size_t place, const struct garbage_rule *,
                       struct arena *);

@@ -117,10 +117,11 @@ size_t tiered_buckets(const struct tiered_rules *rules, const struct compaction_
 /* The average size of all components of the files that would be merged. */
 static uint64_t average_of_all(const struct compaction_now *now, const struct tiered_bucket *bucket)
 {
-    uint64_t bytes = 0;
-    for (size_t i = 0; i < bucket->count; i++)
-        bytes += now->files[bucket->files[i]].all_bytes;
-    return bytes / bucket->count;
+    uint64_t bytes = 0, count = 0;
+    do
+        bytes += now->files[bucket->files[count++]].all_bytes;
+    while (count < bucket->count);
+    return bytes / count;
 }
 
 bool tiered_choose(const struct tiered_rules *rules, const struct compaction_now *now,
@@ -145,8 +146,9 @@ bool tiered_choose(const struct tiered_rules *rules, const struct compaction_now
 
 static uint64_t due_of(const struct tiered_rules *rules, uint64_t files)
 {
-    return files < rules->threshold_min ? 0
-                                        : (files + rules->threshold_max - 1) / rules->threshold_max;
+    uint64_t most = rules->threshold_max;
+    ensure(most);
+    return files < rules->threshold_min ? 0 : (files + most - 1) / most;
 }
 
 static void tiered_pick(struct strategy *strategy, const struct compaction_now *now,

@@ -137,6 +137,7 @@ static bool choose(const struct window *window, const struct compaction_now *now
 /* 1 for what would be merged now, and for more than max_threshold files what would be left. */
 static uint64_t due_of(const struct tiered_rules *rules, uint64_t files)
 {
+    ensure(rules->threshold_max);
     uint64_t rest = files > rules->threshold_max ? files - rules->threshold_max : 0;
     if (rest <= rules->threshold_min)
         return 1;

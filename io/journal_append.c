@@ -28,7 +28,7 @@ static struct batch *batch_new(struct journal *j)
         list_init(&b->waiting);
         return b;
     }
-    struct batch *b = owner_of(j->spare.next, struct batch, link);
+    struct batch *b = owner_of(j->spare.prev, struct batch, link); /* its bytes are still near */
     list_remove(&b->link);
     j->spare_count--;
     return b;

@@ -1,8 +1,8 @@
 /* impl.h - what the files of io/uv share: a shard, the world, and the things a request waits for.
  *
  * Reading order: world.c (threads, their beginning and end), turn.c (what a loop does in one turn),
- * timers.c, mail.c (other shards), lanes.c (worker threads), files.c and folders.c on them,
- * sockets.c, listen.c, connect.c, give.c, signals.c, errors.c.
+ * timers.c, mail.c (other shards), lanes.c and near.c (worker threads), files.c and folders.c on
+ * them, sockets.c, listen.c, connect.c, give.c, signals.c, errors.c.
  *
  * Every struct io belongs to its shard's thread.  Others touch only what is marked `any thread`.
  */
@@ -12,10 +12,8 @@
 #include "base/prng.h"
 #include "base/slab.h"
 #include "io/io.h"
+#include "io/uv/lanes.h"
 #include "io/uv/uv.h"
-
-#include <stdatomic.h>
-#include <uv.h>
 
 enum {
     SHARDS_MAX = 256,
@@ -33,35 +31,6 @@ enum wait_kind { WAIT_SLEEP, WAIT_ACCEPT, WAIT_CONNECT, WAIT_RECV, WAIT_SIGNAL }
 struct wait {
     enum wait_kind kind;
 };
-
-/* ---- worker threads (lanes.c) ---- */
-struct job {
-    struct job *next; /* in a lane, then in the shard's box of finished jobs */
-    struct io *io;
-    struct io_req *req;
-    void (*run)(struct job *);    /* on a worker: sets err, and size where the call says one */
-    void (*finish)(struct job *); /* on the shard, before the request ends; may be NULL */
-    enum err err;
-    size_t size;
-    const char *path, *path_to;
-    struct io_file *file;
-    void *out; /* the caller's out-parameter, or what run and finish agree on */
-    void *to;
-    const void *from;
-    uint64_t offset;
-    int how;
-    void (*work)(void *);
-};
-struct lane {
-    const char *name;
-    uv_mutex_t mutex;
-    uv_cond_t has_job;
-    uv_thread_t *threads;
-    int threads_count, threads_max, idle_count, queued_count;
-    struct job *first, *last;
-    bool is_closing;
-};
-enum lane_kind { LANE_READ, LANE_BULK, LANE_CPU, LANE_RESOLVE, LANE_COUNT };
 
 /* ---- sleeps (timers.c): a heap of slots; req->key is the request's place in it ---- */
 struct timer_slot {
@@ -110,6 +79,7 @@ struct io {
     unsigned *mails_to;             /* the same for each shard */
     struct io_mail *own, **own_end; /* posted to oneself */
     struct lane sync;
+    struct near near;
     bool has_quit;
     bool is_told_no_nowait;
 
@@ -157,17 +127,6 @@ void mail_open(struct io *);
 void mail_take(struct io *); /* runs what arrived */
 bool mail_waits(struct io *);
 void mail_close(struct io *);
-
-/* lanes.c */
-void lane_begin(struct lane *, const char *name, int threads_max);
-void lane_end(struct lane *); /* when no job is left */
-void lanes_open(struct uv_world *);
-void lanes_close(struct uv_world *);
-/* A zeroed job of the shard; begins the request. */
-struct job *job_new(struct io *, struct io_req *, struct op *, void (*run)(struct job *));
-void job_start(struct job *, struct lane *);
-void jobs_take(struct io *); /* ends the requests of finished jobs */
-bool jobs_wait(struct io *);
 
 /* files.c */
 struct io_file *file_new(int fd, bool is_stream);

@@ -9,9 +9,18 @@
  * A lane starts a thread when a job comes and none is idle, up to its number, so a node that is
  * idle has few.  A finished job goes into a box of its shard, as mail does, and the shard ends its
  * request.  Jobs live in the shard's slab and are taken and given back by the shard alone.
+ *
+ * Chains.  A busy commit log syncs again and again, and hears of the next write a moment after it
+ * has handed in the last one.  To sleep and be woken in that moment takes longer than the moment
+ * (20 us of 100, on a virtual machine that has processors to spare).  So the thread of the sync
+ * lane lingers: it asks for the next job, and lets others run in between, for half as long as its
+ * job took, 50 us at most, and only if that job too had come so soon.  Where writes are rare, or
+ * quick, nothing is spent.
  */
 // SPDX-License-Identifier: Apache-2.0
 #include "io/uv/impl.h"
+
+static const uint64_t LINGER_NS_MAX = 50000, CHAIN_NS = 400000, LONG_NS = 20000;
 
 static const struct {
     const char *name;
@@ -36,6 +45,7 @@ static struct job *next_job(struct lane *lane)
     if (job) {
         lane->first = job->next;
         lane->queued_count--;
+        lane->taken_count += lane->is_chain;
     }
     uv_mutex_unlock(&lane->mutex);
     return job;
@@ -49,13 +59,30 @@ static void put_finished(struct io *io, struct job *job)
     io_wake(io);
 }
 
+/* After a job that began and ended then: waits for the next one awake, where that may be worth it.
+ */
+static void lane_linger(struct lane *lane, uint64_t begun_ns, uint64_t done_ns)
+{
+    uint64_t gap_ns = begun_ns - lane->done_ns;
+    uint64_t until_ns = done_ns + u64_min((done_ns - begun_ns) / 2, LINGER_NS_MAX);
+    lane->done_ns = done_ns;
+    atomic_store(&lane->is_chained, gap_ns < CHAIN_NS && done_ns - begun_ns > LONG_NS);
+    while (gap_ns < LINGER_NS_MAX &&
+           (int)(atomic_load(&lane->put_count) - lane->taken_count) <= 0 && uv_hrtime() < until_ns)
+        (void)sched_yield();
+}
+
 static void lane_main(void *arg)
 {
     struct lane *lane = arg;
     thread_name(lane->name);
     for (struct job *job; (job = next_job(lane));) {
+        uint64_t begun_ns = lane->is_chain ? uv_hrtime() : 0;
         job->run(job);
+        uint64_t done_ns = lane->is_chain ? uv_hrtime() : 0;
         put_finished(job->io, job);
+        if (lane->is_chain)
+            lane_linger(lane, begun_ns, done_ns);
     }
 }
 
@@ -67,6 +94,12 @@ void lane_begin(struct lane *lane, const char *name, int threads_max)
     lane->threads = mem_zalloc((size_t)threads_max * sizeof *lane->threads);
     ensure(uv_mutex_init(&lane->mutex) == 0);
     ensure(uv_cond_init(&lane->has_job) == 0);
+}
+
+void lane_begin_chain(struct lane *lane, const char *name)
+{
+    lane_begin(lane, name, 1);
+    lane->is_chain = true;
 }
 
 void lane_end(struct lane *lane)
@@ -114,10 +147,15 @@ static void lane_put(struct lane *lane, struct job *job)
         lane->first = job;
     lane->last = job;
     lane->queued_count++;
-    if (lane->queued_count > lane->idle_count && lane->threads_count < lane->threads_max)
+    if (lane->queued_count > lane->idle_count && lane->threads_count < lane->threads_max) {
+        near_free(job->io); /* a thread may run where the one may that makes it */
         lane_grow(lane);
-    uv_cond_signal(&lane->has_job);
+    }
     uv_mutex_unlock(&lane->mutex);
+    /* Unlocked: who wakes at once must not have to wait for the lock. */
+    if (lane->is_chain)
+        atomic_fetch_add(&lane->put_count, 1);
+    uv_cond_signal(&lane->has_job);
 }
 
 /* ---- jobs, on their shard ---- */
@@ -133,6 +171,8 @@ struct job *job_new(struct io *io, struct io_req *req, struct op *op, void (*run
 void job_start(struct job *job, struct lane *lane)
 {
     job->io->jobs_count++;
+    if (lane->is_chain)
+        near_put(job->io);
     lane_put(lane, job);
 }
 

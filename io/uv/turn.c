@@ -59,6 +59,7 @@ static void on_after_poll(uv_check_t *check)
     atomic_store_explicit(&io->is_asleep, false, memory_order_relaxed);
     io->now_ns = uv_hrtime();
     io->counts.turns++;
+    near_turn(io);
     mail_take(io);
     jobs_take(io);
     timers_expire(io);

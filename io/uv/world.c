@@ -54,7 +54,7 @@ static struct io *shard_open(struct uv_world *world, int self)
     timers_open(io);
     signals_open(io);
     mail_open(io);
-    lane_begin(&io->sync, "sync", 1);
+    lane_begin_chain(&io->sync, "sync");
     return io;
 }
 
@@ -66,6 +66,7 @@ static void shard_main(void *arg)
     thread_name(name);
     io->world->start(io, io->world->arg);
     uv_run(&io->loop, UV_RUN_DEFAULT);
+    near_end(io);
 }
 
 static void shard_stop(struct io *io)

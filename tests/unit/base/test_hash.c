@@ -100,11 +100,13 @@ START_TEST(a_long_checksum_is_that_of_its_bits)
         uint32_t seed = size % 3 ? (uint32_t)prng_next(&prng) : 0;
         struct bytes in = bytes_of(data + size % 17, size);
         ck_assert_uint_eq(crc32_of(seed, in), crc_by_bits(0xedb88320, seed, in));
+        ck_assert_uint_eq(crc32c_of(seed, in), crc_by_bits(0x82f63b78, seed, in));
     }
+    struct bytes all = bytes_of(data, sizeof data);
     for (size_t cut = 0; cut <= sizeof data; cut++) {
-        struct bytes rest = bytes_of(data + cut, sizeof data - cut);
-        uint32_t whole = crc32_of(0, bytes_of(data, sizeof data));
-        ck_assert_uint_eq(crc32_of(crc32_of(0, bytes_of(data, cut)), rest), whole);
+        struct bytes begin = bytes_of(data, cut), rest = bytes_of(data + cut, sizeof data - cut);
+        ck_assert_uint_eq(crc32_of(crc32_of(0, begin), rest), crc32_of(0, all));
+        ck_assert_uint_eq(crc32c_of(crc32c_of(0, begin), rest), crc32c_of(0, all));
     }
 }
 END_TEST

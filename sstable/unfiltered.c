@@ -139,6 +139,12 @@ static enum err extent_of(const struct layout *layout, struct cursor *c, uint64_
     return *bytes <= UNFILTERED_BYTES_MAX ? OK : ERR_CORRUPT;
 }
 
+/* Its start did not end in the window. */
+static size_t wanted_more(struct bytes window)
+{
+    return u64_min(u64_max(2 * window.size, WANTED_LEAST), START_BYTES_MAX);
+}
+
 enum err unfiltered_extent(const struct layout *layout, struct bytes window, size_t *wanted)
 {
     uint64_t bytes;
@@ -147,7 +153,7 @@ enum err unfiltered_extent(const struct layout *layout, struct bytes window, siz
     if (err == ERR_WOULD_WAIT && window.size >= START_BYTES_MAX)
         return ERR_CORRUPT;
     if (err == ERR_WOULD_WAIT)
-        *wanted = u64_min(u64_max(2 * window.size, WANTED_LEAST), START_BYTES_MAX);
+        *wanted = wanted_more(window);
     if (err != OK)
         return err;
     *wanted = (size_t)(c.at - window.data) + bytes;
@@ -170,22 +176,20 @@ static void marker_body_decode(const struct layout *layout, uint8_t kind, struct
 }
 
 static enum err body_decode(const struct layout *layout, const struct unfiltered_start *start,
-                            const struct prefix *prefix, struct cursor *c, struct row_space *space,
-                            struct unfiltered *out)
+                            const struct prefix *prefix, struct cursor *body,
+                            struct row_space *space, struct unfiltered *out)
 {
-    uint64_t size = take_vint(c);
-    struct cursor body = cursor_of(cursor_bytes(c, size));
-    take_vint(&body); /* size of the one before: nobody needs it */
-    if (c->bad || body.bad)
+    take_vint(body); /* size of the one before: nobody needs it */
+    if (body->bad)
         return ERR_CORRUPT;
     if (start->flags & IS_MARKER) {
         out->marker = (struct marker){ .key = prefix->key, .clustering = prefix->raw };
-        marker_body_decode(layout, start->kind, &body, &out->marker);
+        marker_body_decode(layout, start->kind, body, &out->marker);
     } else {
         out->row = (struct row){ .key = prefix->key, .clustering = prefix->raw };
-        row_body_decode(layout, start, &body, space, &out->row);
+        row_body_decode(layout, start, body, space, &out->row);
     }
-    return body.bad || cursor_left(&body) ? ERR_CORRUPT : OK;
+    return body->bad || cursor_left(body) ? ERR_CORRUPT : OK;
 }
 
 static enum unfiltered_kind kind_of(const struct unfiltered_start *start)
@@ -197,35 +201,65 @@ static enum unfiltered_kind kind_of(const struct unfiltered_start *start)
     return start->extension & EXTENSION_STATIC ? UNFILTERED_STATIC : UNFILTERED_ROW;
 }
 
-/* What is not whole in a window that must hold it whole is corrupt. */
-static enum err whole(enum err err) { return err == ERR_WOULD_WAIT ? ERR_CORRUPT : err; }
-
 static enum err place_decode(const struct layout *layout, struct cursor *c, struct row_space *space,
                              struct unfiltered_start *start, struct prefix *prefix)
 {
     static const uint8_t key_of_the_static_row[] = { 0x10 };
     enum err err = start_read(layout, c, start);
     if (err != OK || start->flags & END_OF_PARTITION)
-        return whole(err);
+        return err;
     if (start->extension & EXTENSION_STATIC) {
         *prefix = (struct prefix){ .key = bytes_of(key_of_the_static_row, 1) };
         return OK;
     }
-    return whole(prefix_read(layout, c, start->kind, start->count, space, prefix));
+    return prefix_read(layout, c, start->kind, start->count, space, prefix);
 }
 
-enum err unfiltered_decode(const struct layout *layout, struct bytes window,
-                           struct row_space *space, struct unfiltered *out)
+/* What is behind the size, which is how much of it there is; *more: how much of that is beyond. */
+static enum err body_find(struct cursor *c, struct cursor *body, uint64_t *more)
+{
+    uint64_t size = take_vint(c);
+    *more = 0;
+    if (c->bad)
+        return ERR_WOULD_WAIT;
+    if (size > UNFILTERED_BYTES_MAX)
+        return ERR_CORRUPT;
+    if (size > cursor_left(c)) {
+        *more = size - cursor_left(c);
+        return ERR_WOULD_WAIT;
+    }
+    *body = cursor_of(cursor_bytes(c, size));
+    return OK;
+}
+
+enum err unfiltered_read(const struct layout *layout, struct bytes window, struct row_space *space,
+                         struct unfiltered *out, size_t *wanted)
 {
     struct unfiltered_start start;
     struct prefix prefix = { { 0 }, { 0 } };
-    struct cursor c = cursor_of(window);
+    struct cursor c = cursor_of(window), body;
+    uint64_t more = 0;
     enum err err = place_decode(layout, &c, space, &start, &prefix);
-    if (err != OK)
-        return err;
-    out->kind = kind_of(&start);
-    if (out->kind != UNFILTERED_END)
-        err = body_decode(layout, &start, &prefix, &c, space, out);
-    out->size_bytes = (size_t)(c.at - window.data);
+    if (err == OK) {
+        out->kind = kind_of(&start);
+        if (out->kind != UNFILTERED_END)
+            err = body_find(&c, &body, &more);
+        if (err == OK && out->kind != UNFILTERED_END)
+            err = body_decode(layout, &start, &prefix, &body, space, out);
+        out->size_bytes = (size_t)(c.at - window.data);
+    }
+    if (err == ERR_WOULD_WAIT && !more && window.size >= START_BYTES_MAX)
+        return ERR_CORRUPT;
+    if (err == ERR_WOULD_WAIT)
+        *wanted = more ? window.size + (size_t)more : wanted_more(window);
     return err;
+}
+
+/* What is not whole in a window that must hold it whole is corrupt. */
+enum err unfiltered_decode(const struct layout *layout, struct bytes window,
+                           struct row_space *space, struct unfiltered *out)
+{
+    size_t wanted;
+    enum err err = unfiltered_read(layout, window, space, out, &wanted);
+    return err == ERR_WOULD_WAIT ? ERR_CORRUPT : err;
 }

@@ -44,6 +44,9 @@ enum err unfiltered_extent(const struct layout *, struct bytes window, size_t *w
  * nothing in it (row_has_anything), which is then to be passed over.  ERR_CORRUPT. */
 enum err unfiltered_decode(const struct layout *, struct bytes window, struct row_space *,
                            struct unfiltered *out);
+/* Both at once: of a window that may hold it whole. */
+enum err unfiltered_read(const struct layout *, struct bytes window, struct row_space *,
+                         struct unfiltered *out, size_t *wanted);
 /* Appends.  prev_bytes: facts 2.7.  Returns how many bytes stand before the size: flags, then the
  * row's or marker's place.  Times later than layout_seconds_max are written as that. */
 size_t row_write(const struct layout *, const struct row *, uint64_t prev_bytes, struct buf *out);

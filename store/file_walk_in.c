@@ -32,13 +32,11 @@ enum err walk_decode(struct file_walk *w, struct fetch *f, uint64_t at, struct u
         e = window_see(&w->data, f, at, asked);
         if (e)
             return e;
-        e = unfiltered_extent(layout, w->data.bytes, &wanted);
+        e = unfiltered_read(layout, w->data.bytes, &w->space, out, &wanted);
         bool is_cut = w->data.bytes.size < asked || wanted > UNFILTERED_BYTES_MAX;
         if (e == ERR_WOULD_WAIT && is_cut)
             e = ERR_CORRUPT;
     }
-    if (e == OK)
-        e = unfiltered_decode(layout, w->data.bytes, &w->space, out);
     io_charge(w->sstable->io, ROW_PRICE_NS);
     return e ? walk_broken(w, COMPONENT_DATA, at, "a row is none") : OK;
 }

@@ -109,11 +109,17 @@ const struct row *heads_row(const struct heads *h, size_t first, size_t members,
                             const struct table *table, struct deletion shadow, struct arena *arena)
 {
     const struct source *s = &h->sources[first];
+    const struct row *row = &s->head->row;
     if (members == 1 && is_as_it_stands(s, shadow))
-        return &s->head->row;
-    struct row *row = row_copied(arena, &s->head->row);
+        return row;
+    if (members == 1) {
+        struct row *own = row_copied(arena, row);
+        return row_shadow(own, shadow) ? own : NULL;
+    }
     for (size_t i = first + 1; i < h->count && members > 1; i++)
-        if (source_has_head(&h->sources[i], s->head->row.key))
+        if (source_has_head(&h->sources[i], s->head->row.key)) {
             row = row_merge(arena, table, row, &h->sources[i].head->row, shadow);
-    return row_shadow(row, shadow) ? row : NULL;
+            members--;
+        }
+    return row_has_anything(row) ? row : NULL;
 }

@@ -1,8 +1,8 @@
 /* merging.c - see merging.h.
  *
- *     begin ──> (between) ──> open ──> statics ──> enter ──> row, row ... ──> leave ──┐
- *                   ^                                                                 │
- *                   └─────────────── the nearest partition of all inputs <────────────┘──> over
+ *     begin ──> between ──> statics ──> enter ──> row, row ... ──> leave ──┐
+ *                  ^                                                       │
+ *                  └────────── the nearest partition of all inputs <───────┘──> over
  *
  * Each input is a source with a stream of its own.  What its heads become is decided as for a read
  * (heads.h): the newest wins, what is covered goes.  Then, on what has won, purge.h: so nothing
@@ -40,6 +40,7 @@ struct merging {
     enum stage stage;
     size_t at;            /* the input that the stage has come to */
     size_t waiting;       /* the input that waits for its stream */
+    bool has_statics;     /* some input has */
     struct arena scratch; /* of one row */
     struct purge purge;
     struct merging_counts counts;
@@ -64,6 +65,7 @@ static void input_open(struct merging *m, size_t i, struct sstable *sstable)
     struct input *in = &m->inputs[i];
     in->sstable = sstable;
     sstable_ref(in->sstable);
+    m->has_statics |= sstable->layout.statics_count > 0;
     file_walk_init(&in->walk, in->sstable);
     in->fetch = (struct fetch){ .cost = &in->cost,
                                 .cache = in->sstable->cache,
@@ -270,9 +272,8 @@ static const struct row *row_at(struct merging *m, size_t first, size_t members)
 }
 
 /* Static rows are heads of their own, before all others. */
-static enum err statics(struct merging *m, struct sstable_writer *writer, struct report *report)
+static enum err static_heads(struct merging *m, struct report *report)
 {
-    size_t first = 0, members;
     for (; m->at < m->options.count; m->at++) {
         struct source *s = &m->sources[m->at];
         struct input *in = &m->inputs[m->at];
@@ -283,7 +284,12 @@ static enum err statics(struct merging *m, struct sstable_writer *writer, struct
             return failed(m, m->at, e, report);
         s->head = &in->statics;
     }
-    m->open = deletion_none();
+    return OK;
+}
+
+static void static_take(struct merging *m, struct sstable_writer *writer)
+{
+    size_t first = 0, members;
     const struct row *row = NULL;
     if (heads_nearest(&m->heads, &first, &members).size)
         row = row_at(m, first, members);
@@ -293,6 +299,16 @@ static enum err statics(struct merging *m, struct sstable_writer *writer, struct
     }
     for (size_t i = 0; i < m->options.count; i++)
         m->sources[i].head = &m->inputs[i].walk.head;
+}
+
+static enum err statics(struct merging *m, struct sstable_writer *writer, struct report *report)
+{
+    m->open = deletion_none();
+    enum err e = m->has_statics ? static_heads(m, report) : OK;
+    if (e)
+        return e;
+    if (m->has_statics)
+        static_take(m, writer);
     m->at = 0;
     m->stage = ENTER;
     return OK;
@@ -413,9 +429,8 @@ static enum err rows(struct merging *m, struct sstable_writer *writer, struct re
 
 /* ---- one thing after the other ---- */
 
-enum err merging_step(struct merging *m, struct sstable_writer *writer, struct report *report)
+static enum err stage_run(struct merging *m, struct sstable_writer *writer, struct report *report)
 {
-    ensure_after(m->stage != BEGIN && m->stage != OVER && !m->is_foreign, writer != NULL);
     switch (m->stage) {
     case BEGIN:
         return begin(m, report);
@@ -434,6 +449,18 @@ enum err merging_step(struct merging *m, struct sstable_writer *writer, struct r
         return OK;
     }
     return OK;
+}
+
+enum err merging_step(struct merging *m, struct sstable_writer *writer, struct report *report)
+{
+    enum err e = OK;
+    ensure_after(m->stage != BEGIN && m->stage != OVER && !m->is_foreign, writer != NULL);
+    for (bool is_done = false; !is_done && e == OK;) {
+        bool is_at_rows = m->stage == ROWS;
+        e = stage_run(m, writer, report);
+        is_done = m->stage == BETWEEN || m->stage == OVER || (is_at_rows && m->stage == ROWS);
+    }
+    return e;
 }
 
 /* ---- for the writer ---- */

@@ -44,10 +44,10 @@ void merging_free(struct merging **);
 /* Does it stand before a partition, and of which token?  Then the writer may be changed; until this
  * is first true there need not be one (NULL). */
 bool merging_is_between(const struct merging *, int64_t *token);
-/* One row, marker, begin or end of a partition.  A partition of which nothing is left does not
- * reach the writer.  OK; ERR_WOULD_WAIT: merging_load, and the same again; ERR_CORRUPT (an input
- * has been set aside), ERR_IO and what else reading may fail with: the report says which file and
- * where. */
+/* One row or marker, or the end of a partition; its begin comes with the first of them.  A
+ * partition of which nothing is left does not reach the writer.  OK; ERR_WOULD_WAIT: merging_load,
+ * and the same again; ERR_CORRUPT (an input has been set aside), ERR_IO and what else reading may
+ * fail with: the report says which file and where. */
 enum err merging_step(struct merging *, struct sstable_writer *, struct report *);
 void merging_load(struct merging *, struct io_req *, struct op *);
 bool merging_is_over(const struct merging *);

@@ -393,6 +393,10 @@ START_TEST(a_window_that_ends_early_asks_for_more)
             ck_assert_uint_eq(wanted, whole.size);
         ck_assert_int_eq(unfiltered_decode(&layout, bytes_of(exact, size), &space, &u),
                          ERR_CORRUPT);
+        size_t extent = wanted;
+        ck_assert_int_eq(unfiltered_read(&layout, bytes_of(exact, size), &space, &u, &wanted),
+                         ERR_WOULD_WAIT);
+        ck_assert_uint_eq(wanted, extent);
         mem_free(exact);
     }
 }
@@ -403,7 +407,9 @@ START_TEST(sizes_that_lie_are_not_believed)
     size_t wanted;
     use(SSTABLE_NB, simple, (struct header_base){ 0 });
     struct bytes lie = hex_of(&arena, "24 ff ff ff ff ff ff ff ff ff 00");
+    struct unfiltered u;
     ck_assert_int_eq(unfiltered_extent(&layout, lie, &wanted), ERR_CORRUPT);
+    ck_assert_int_eq(unfiltered_read(&layout, lie, &space, &u, &wanted), ERR_CORRUPT);
     use(SSTABLE_NB, with_set, (struct header_base){ 0 });
     refuse("20 0c 00 04 00 f0 ff ff ff ff 06 00 01 61"); /* four thousand million elements */
 }

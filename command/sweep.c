@@ -265,6 +265,9 @@ static int measured_run(struct sweeping *s)
     if (!out_make(s))
         return EXIT_FAILED;
     result_read(s);
+    if (s->result.rows_count &&
+        !result_write(s)) /* drawn anew, where this program draws otherwise */
+        return EXIT_FAILED;
     interrupt_defer();
     enum err err = settings_run(s);
     result_print(s);

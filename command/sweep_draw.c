@@ -18,7 +18,7 @@
 enum { WIDTH = 760, HEIGHT = 470, LEFT = 62, RIGHT = 24, TOP = 22, BOTTOM = 58 };
 enum { BAR_HEIGHT = 22, BAR_STEP = 38, BAR_LEFT = 190, BAR_RIGHT = 90, BAR_TOP = 14 };
 enum { NAME_HEIGHT = 17, BOXES_MAX = 4 * SWEEP_SETTINGS_MAX };
-static const double letter_width = 7.9, dot_radius = 6.5;
+static const double letter_width = 7.9, dot_radius = 6.5, ring_radius = 9;
 
 void sweep_escape(const char *text, struct buf *out)
 {
@@ -134,8 +134,8 @@ static struct box name_place(struct boxes *boxes, double x, double y, double wid
     struct box box = { 0 };
     for (double far = 1; far <= 3; far++)
         for (size_t i = 0; i < array_count(sides); i++) {
-            double middle = x + sides[i][0] * (width / 2 + dot_radius + 5);
-            double level = y + sides[i][1] * far * (NAME_HEIGHT * 0.8 + dot_radius * 0.4);
+            double middle = x + sides[i][0] * (width / 2 + ring_radius + 4);
+            double level = y + sides[i][1] * far * (NAME_HEIGHT * 0.8 + ring_radius * 0.4);
             box = (struct box){ middle - width / 2, level - NAME_HEIGHT / 2.0, middle + width / 2,
                                 level + NAME_HEIGHT / 2.0 };
             if (box_is_free(boxes, &box))
@@ -147,10 +147,11 @@ static struct box name_place(struct boxes *boxes, double x, double y, double wid
 /* ---- the curve ---- */
 
 static void dot_draw(const struct sweep_figures *f, const struct axis *x, const struct axis *y,
-                     const char *class, struct buf *out)
+                     bool is_measured, struct buf *out)
 {
-    buf_printf(out, "<circle class=\"%s\" cx=\"%.1f\" cy=\"%.1f\" r=\"%.1f\"/>\n", class,
-               x_at(x, f->rewrites_per_byte), y_at(y, f->sstables_per_read), dot_radius);
+    buf_printf(out, "<circle class=\"%s\" cx=\"%.1f\" cy=\"%.1f\" r=\"%.1f\"/>\n",
+               is_measured ? "measured" : "predicted", x_at(x, f->rewrites_per_byte),
+               y_at(y, f->sstables_per_read), is_measured ? dot_radius : ring_radius);
 }
 
 static void row_draw(const struct sweep_row *row, const struct axis *x, const struct axis *y,
@@ -161,9 +162,9 @@ static void row_draw(const struct sweep_row *row, const struct axis *x, const st
         buf_printf(out, "<line class=\"join\" x1=\"%.1f\" y1=\"%.1f\" x2=\"%.1f\" y2=\"%.1f\"/>\n",
                    x_at(x, m->rewrites_per_byte), y_at(y, m->sstables_per_read),
                    x_at(x, p->rewrites_per_byte), y_at(y, p->sstables_per_read));
-    dot_draw(p, x, y, "predicted", out);
+    dot_draw(p, x, y, false, out);
     if (row->is_measured)
-        dot_draw(m, x, y, "measured", out);
+        dot_draw(m, x, y, true, out);
 }
 
 static void names_draw(const struct sweep_result *r, const struct axis *x, const struct axis *y,
@@ -175,8 +176,8 @@ static void names_draw(const struct sweep_result *r, const struct axis *x, const
         const struct sweep_row *row = &r->rows[i / 2];
         const struct sweep_figures *f = i % 2 ? &row->predicted.mean : shown(row);
         double at = x_at(x, f->rewrites_per_byte), level = y_at(y, f->sstables_per_read);
-        box_add(&boxes, (struct box){ at - dot_radius, level - dot_radius, at + dot_radius,
-                                      level + dot_radius });
+        box_add(&boxes, (struct box){ at - ring_radius, level - ring_radius, at + ring_radius,
+                                      level + ring_radius });
     }
     for (size_t i = 0; i < r->rows_count; i++) {
         const struct sweep_figures *f = shown(&r->rows[i]);
@@ -245,11 +246,13 @@ void sweep_draw_space(const struct sweep_result *r, struct buf *out)
         double predicted = r->rows[i].predicted.mean.space_over_floor;
         bar_name(r->rows[i].name, i, out);
         buf_printf(out,
-                   "<rect class=\"%s\" x=\"%d\" y=\"%.1f\" width=\"%.1f\" height=\"%d\" "
-                   "rx=\"2\"/><text class=\"tick\" x=\"%.1f\" y=\"%.1f\">%.2f</text>\n",
-                   r->rows[i].is_measured ? "bar" : "bar-open", BAR_LEFT, bar_y(i), space * unit,
-                   BAR_HEIGHT, BAR_LEFT + fmax(space, predicted) * unit + 8,
-                   bar_y(i) + BAR_HEIGHT * 0.7, space);
+                   "<rect class=\"bar\" x=\"%d\" y=\"%.1f\" width=\"%.1f\" height=\"%d\"/>"
+                   "<rect class=\"over\" x=\"%.1f\" y=\"%.1f\" width=\"%.1f\" height=\"%d\"/>"
+                   "<text class=\"tick\" x=\"%.1f\" y=\"%.1f\">%.2f</text>\n",
+                   BAR_LEFT, bar_y(i), fmin(space, 1) * unit, BAR_HEIGHT, BAR_LEFT + unit, bar_y(i),
+                   fmax(space - 1, 0) * unit, BAR_HEIGHT,
+                   BAR_LEFT + fmax(space, predicted) * unit + 8, bar_y(i) + BAR_HEIGHT * 0.7,
+                   space);
         if (r->rows[i].is_measured)
             buf_printf(out,
                        "<line class=\"mark\" x1=\"%.1f\" y1=\"%.1f\" x2=\"%.1f\" y2=\"%.1f\"/>\n",

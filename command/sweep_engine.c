@@ -34,7 +34,8 @@ struct engine {
     const struct sweep_engine_options *options;
     const struct sweep *sweep;
     struct sweep_row *out;
-    struct report *failed;
+    struct report *why;   /* of err */
+    struct report failed; /* of the request under way */
 
     struct catalog catalog;
     const struct table *table;
@@ -63,10 +64,9 @@ static struct engine *engine_of(struct op *op) { return owner_of(op, struct engi
 
 static struct op_next engine_fail(struct engine *e, enum err err, const char *what)
 {
-    struct report why = *e->failed;
     if (e->err == OK)
-        e->err = report_set(e->failed, err, "%.60s: %s%s%.250s", e->options->setting->name, what,
-                            why.text[0] ? ": " : "", why.text);
+        e->err = report_set(e->why, err, "%.60s: %s%s%.250s", e->options->setting->name, what,
+                            e->failed.text[0] ? ": " : "", e->failed.text);
     return op_goto(CLOSE);
 }
 
@@ -76,7 +76,7 @@ static bool engine_waits(struct engine *e, const struct io_req *req)
 {
     bool came = interrupt_came() && e->err == OK;
     if (came)
-        e->err = report_set(e->failed, ERR_STOPPED, "interrupted");
+        e->err = report_set(e->why, ERR_STOPPED, "interrupted");
     if (came && e->compactor) {
         compactor_enable(e->compactor, NULL, false);
         compactor_stop(e->compactor, &e->stopping, &e->op, NULL, 0, &e->stopped);
@@ -133,7 +133,7 @@ static struct op_next engine_open(struct op *op)
         .owns = owns_all,
         .shard_of = shard_of,
     };
-    store_open(e->io, &e->req, op, &options, &e->store, e->failed);
+    store_open(e->io, &e->req, op, &options, &e->store, &e->failed);
     return op_wait(COMPACTOR);
 }
 
@@ -162,7 +162,7 @@ static struct op_next engine_compactor(struct op *op)
         .ranges = ranges_all,
         .ranges_version = ranges_version,
     };
-    compactor_open(e->io, &e->req, op, &options, &e->compactor, e->failed);
+    compactor_open(e->io, &e->req, op, &options, &e->compactor, &e->failed);
     return op_wait(COMPACTOR);
 }
 
@@ -178,6 +178,12 @@ static void write_start(struct engine *e, size_t slot)
     store_apply(e->store, &e->writes[slot], &e->op, buf_bytes(mutation));
 }
 
+static struct op_next write_refused(struct engine *e, enum err err)
+{
+    const char *why = store_refusal(e->store);
+    return engine_fail(e, err, why ? why : err_text(err));
+}
+
 static struct op_next engine_write(struct op *op)
 {
     struct engine *e = engine_of(op);
@@ -186,7 +192,7 @@ static struct op_next engine_write(struct op *op)
             return op_wait(WRITE);
     for (size_t i = 0; i < GROUP; i++)
         if (e->writes[i].err)
-            return engine_fail(e, e->writes[i].err, err_text(e->writes[i].err));
+            return write_refused(e, e->writes[i].err);
     if (e->err)
         return op_goto(CLOSE);
     if (e->done == 0)
@@ -225,7 +231,7 @@ static struct op_next engine_flush(struct op *op)
 {
     struct engine *e = engine_of(op);
     e->generation = files_newest(e, 0, NULL);
-    store_flush(e->store, &e->req, op, &e->table->id, e->failed);
+    store_flush(e->store, &e->req, op, &e->table->id, &e->failed);
     return op_wait(FLUSHED);
 }
 
@@ -241,7 +247,7 @@ static void major_start(struct engine *e)
 {
     e->is_major = true;
     e->ask = (struct compact_ask){ .table = e->table->id };
-    compactor_compact(e->compactor, &e->req, &e->op, &e->ask, e->failed);
+    compactor_compact(e->compactor, &e->req, &e->op, &e->ask, &e->failed);
 }
 
 static struct op_next engine_flushed(struct op *op)
@@ -279,7 +285,7 @@ static void measure_start(struct engine *e, struct sweep_figures *out)
                                          .writer = &e->writer,
                                          .rows = rows,
                                          .out = out,
-                                         .failed = e->failed };
+                                         .failed = &e->failed };
     sweep_measure_start(&e->measure, &e->op);
 }
 
@@ -407,7 +413,7 @@ enum err sweep_engine(const struct sweep_engine_options *options, struct arena *
     const struct sweep *s = options->sweep;
     struct engine *e = mem_zalloc(sizeof *e);
     *e = (struct engine){
-        .options = options, .sweep = s, .out = out, .failed = report, .timestamp = first_timestamp
+        .options = options, .sweep = s, .out = out, .why = report, .timestamp = first_timestamp
     };
     report_clear(report);
     e->commitlog = arena_printf(arena, "%s/commitlog", options->folder);

@@ -31,7 +31,7 @@ static const char style[] =
     ".measured{fill:var(--hot);stroke:var(--paper);stroke-width:2}\n"
     ".predicted{fill:var(--paper);stroke:var(--cool);stroke-width:2}\n"
     ".join{stroke:var(--soft);stroke-width:1.2;stroke-dasharray:3 3}\n"
-    ".bar{fill:var(--hot)}.bar-open{fill:none;stroke:var(--cool);stroke-width:2}\n"
+    ".bar{fill:var(--line)}.over{fill:var(--hot)}\n"
     ".mark{stroke:var(--cool);stroke-width:3}.floor{stroke:var(--ink);stroke-width:1.2}\n"
     ".part{fill:var(--cool);stroke:var(--paper);stroke-width:1}\n"
     ".on-light,.on-dark{font-size:12px;fill:var(--ink)}.on-dark{fill:var(--paper)}\n"
@@ -55,7 +55,7 @@ static const struct {
     size_t offset;
     double unit;
     int digits;
-    bool is_predicted; /* a second column: what the model says */
+    bool is_predicted; /* of the first table, with a second column: what the model says */
 } columns[] = {
 #define COLUMN(head, name, unit, digits, has)                         \
     {                                                                 \
@@ -87,17 +87,21 @@ static void cell(const struct sweep_figures *f, size_t column, struct buf *out)
         buf_put_text(out, "<td>–</td>");
 }
 
-static void heads_put(const char *first, struct buf *out)
+/* Of the table of what is predicted too, or of the other one. */
+static void heads_put(const char *first, bool is_predicted, struct buf *out)
 {
     buf_printf(out, "<thead><tr><th scope=\"col\">%s</th>", first);
     for (size_t i = 0; i < array_count(columns); i++) {
+        if (columns[i].is_predicted != is_predicted)
+            continue;
         buf_printf(out, "<th scope=\"col\">%s</th>", columns[i].head);
-        if (columns[i].is_predicted)
+        if (is_predicted)
             buf_put_text(out, "<th scope=\"col\">predicted</th>");
     }
     buf_put_text(out, "</tr></thead>\n");
 }
 
+/* `predicted` NULL: of the other table. */
 static void line_put(const char *name, const char *class, const struct sweep_figures *f,
                      const struct sweep_figures *predicted, struct buf *out)
 {
@@ -105,27 +109,30 @@ static void line_put(const char *name, const char *class, const struct sweep_fig
     sweep_escape(name, out);
     buf_put_text(out, "</th>");
     for (size_t i = 0; i < array_count(columns); i++) {
+        if (columns[i].is_predicted != (predicted != NULL))
+            continue;
         cell(f, i, out);
-        if (columns[i].is_predicted)
+        if (predicted)
             cell(predicted, i, out);
     }
     buf_put_text(out, "</tr>\n");
 }
 
-static void table_put(const struct sweep_result *r, struct buf *out)
+static void table_put(const struct sweep_result *r, bool is_predicted, const char *caption,
+                      struct buf *out)
 {
     struct sweep_figures unknown;
     sweep_figures_unknown(&unknown);
-    buf_put_text(out, "<div class=\"wide\"><table><caption>Means over the stopping points; below "
-                      "each the same after a major compaction.</caption>\n");
-    heads_put("setting", out);
+    buf_printf(out, "<div class=\"wide\"><table><caption>%s</caption>\n", caption);
+    heads_put("setting", is_predicted, out);
     buf_put_text(out, "<tbody>\n");
     for (size_t i = 0; i < r->rows_count; i++) {
         const struct sweep_row *row = &r->rows[i];
         line_put(row->name, "row", row->is_measured ? &row->measured.mean : &unknown,
-                 &row->predicted.mean, out);
+                 is_predicted ? &row->predicted.mean : NULL, out);
         if (row->is_measured)
-            line_put("after a major compaction", "major", &row->after_major, &unknown, out);
+            line_put("after a major compaction", "major", &row->after_major,
+                     is_predicted ? &unknown : NULL, out);
     }
     buf_put_text(out, "</tbody></table></div>\n");
 }
@@ -137,16 +144,20 @@ static void stops_put(const struct sweep_row *row, struct buf *out)
     sweep_figures_unknown(&unknown);
     buf_put_text(out, "<details><summary>");
     sweep_escape(row->name, out);
-    buf_put_text(out, "</summary><div class=\"wide\"><table>\n");
-    heads_put("after flush", out);
-    buf_put_text(out, "<tbody>\n");
-    for (size_t i = 0; i < stops->count; i++) {
-        char flush[24];
-        (void)snprintf(flush, sizeof flush, "%.0f", stops->at[i].flush);
-        line_put(flush, "row", row->is_measured ? &stops->at[i] : &unknown, &row->predicted.at[i],
-                 out);
+    buf_put_text(out, "</summary>");
+    for (int table = 0; table < 1 + row->is_measured; table++) {
+        buf_put_text(out, "<div class=\"wide\"><table>\n");
+        heads_put("after flush", table == 0, out);
+        buf_put_text(out, "<tbody>\n");
+        for (size_t i = 0; i < stops->count; i++) {
+            char flush[24];
+            (void)snprintf(flush, sizeof flush, "%.0f", stops->at[i].flush);
+            line_put(flush, "row", row->is_measured ? &stops->at[i] : &unknown,
+                     table == 0 ? &row->predicted.at[i] : NULL, out);
+        }
+        buf_put_text(out, "</tbody></table></div>\n");
     }
-    buf_put_text(out, "</tbody></table></div></details>\n");
+    buf_put_text(out, "</details>\n");
 }
 
 /* ---- words ---- */
@@ -242,7 +253,11 @@ void sweep_page(const struct sweep *s, const struct sweep_result *r, struct buf 
         space_put(r, out);
         spread_put(r, out);
         buf_put_text(out, "<h2>The table</h2>\n");
-        table_put(r, out);
+        table_put(r, true,
+                  "Means over the stopping points; below each the same after a major compaction.",
+                  out);
+        if (is_measured(r))
+            table_put(r, false, "Sizes, and what filters and reads did.", out);
         meanings_put(out);
         buf_put_text(out, "<h2>Every stopping point</h2>\n");
     }

@@ -127,7 +127,7 @@ static void due_print(struct arena *arena, const struct tree *tables)
     table_finish(&t);
     printf("\n");
     for (const struct tree *one = tables ? tables->first : NULL; one; one = one->next)
-        levels_reasons(arena_printf(arena, "%s: ", table_name(arena, one)),
+        levels_reasons(stdout, arena_printf(arena, "%s: ", table_name(arena, one)),
                        tree_get(one, "compaction"));
 }
 

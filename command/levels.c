@@ -67,18 +67,19 @@ void levels_add(struct table *t, const char *name, const struct tree *compaction
     }
 }
 
-void levels_of_table(const struct tree *compaction)
+void levels_of_table(FILE *out, const struct tree *compaction)
 {
     struct bytes strategy = tree_text(compaction, "strategy");
     struct table t;
     if (!compaction)
         return;
-    printf("    %-36s %.*s%s\n", "Compaction", (int)strategy.size, (const char *)strategy.data,
-           tree_is_true(compaction, "is_enabled") ? "" : ", switched off");
-    levels_begin(&t, stdout, false);
+    fprintf(out, "    %-36s %.*s%s\n", "Compaction", (int)strategy.size,
+            (const char *)strategy.data,
+            tree_is_true(compaction, "is_enabled") ? "" : ", switched off");
+    levels_begin(&t, out, false);
     levels_add(&t, NULL, compaction);
     table_finish(&t);
-    levels_reasons("", compaction);
+    levels_reasons(out, "", compaction);
 }
 
 /* Has an earlier shard said the same? */
@@ -90,14 +91,14 @@ static bool is_said(const struct tree *next, const struct tree *one)
     return false;
 }
 
-void levels_reasons(const char *name, const struct tree *compaction)
+void levels_reasons(FILE *out, const char *name, const struct tree *compaction)
 {
     const struct tree *next = tree_get(compaction, "next");
     for (const struct tree *n = next ? next->first : NULL; n; n = n->next) {
         struct bytes reason = tree_text(n, "reason");
         bool is_nothing = bytes_equal(tree_text(n, "kind"), bytes_text("none"));
         if (reason.size && !is_said(next, n))
-            printf("%s%s: %.*s\n", name, is_nothing ? "nothing next" : "next", (int)reason.size,
-                   (const char *)reason.data);
+            fprintf(out, "%s%s: %.*s\n", name, is_nothing ? "nothing next" : "next",
+                    (int)reason.size, (const char *)reason.data);
     }
 }

@@ -10,6 +10,6 @@ void levels_begin(struct table *, FILE *out, bool has_names);
 /* Adds those levels of a table's "compaction" that have files; `name` is for has_names. */
 void levels_add(struct table *, const char *name, const struct tree *compaction);
 /* Strategy and levels of one table, below its other figures. */
-void levels_of_table(const struct tree *compaction);
+void levels_of_table(FILE *out, const struct tree *compaction);
 /* Why something is next, or why nothing is, each reason once; `name` stands before it. */
-void levels_reasons(const char *name, const struct tree *compaction);
+void levels_reasons(FILE *out, const char *name, const struct tree *compaction);

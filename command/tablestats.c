@@ -88,7 +88,7 @@ static void stats_print(const struct tree *t)
         printf("    %-36s ", line->text);
         value_print(tree_number(from, line->member, 0), line->kind);
     }
-    levels_of_table(tree_get(t, "compaction"));
+    levels_of_table(stdout, tree_get(t, "compaction"));
     const struct tree *damaged = tree_get(t, "damaged");
     for (const struct tree *d = damaged ? damaged->first : NULL; d; d = d->next) {
         struct bytes reason = tree_text(d, "reason");

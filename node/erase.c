@@ -20,6 +20,7 @@
 #include "node/erase.h"
 
 #include "base/mem.h"
+#include "node/apart.h"
 #include "node/snapshot.h"
 
 enum {
@@ -104,7 +105,7 @@ static struct op_next erase_flush(struct op *op)
     struct erase *x = erase_of(op);
     if (op->stop)
         return op_end(op, op->stop);
-    if (x->shard->erases.next != &x->link)
+    if (x->shard->erases.next != &x->link || !apart_yields(x->shard))
         return op_wait(ERASE_FLUSH);
     if (!x->keeps)
         return op_goto(ERASE_HOLD);
@@ -197,15 +198,19 @@ static const struct op_state erase_states[] = {
     [ERASE_RELEASED] = { "erase released", erase_released, TO(ERASE_RELEASED) },
 };
 
+void erase_wake(struct shard *s)
+{
+    if (!list_empty(&s->erases))
+        op_wake(&owner_of(s->erases.next, struct erase, link)->op);
+}
+
 static void erase_end(struct op *op)
 {
     struct erase *x = erase_of(op);
     struct io_req *done = x->done;
     enum err err = op->err;
-    struct list *erases = &x->shard->erases;
     list_remove(&x->link);
-    if (!list_empty(erases))
-        op_wake(&owner_of(erases->next, struct erase, link)->op);
+    erase_wake(x->shard);
     errands_deinit(&x->errands);
     if (x->table)
         table_unref(&x->table);

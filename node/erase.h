@@ -12,6 +12,9 @@ void erase_start(struct shard *, struct io_req *, struct op *, const struct uuid
  * wait end.  True when none is left; until then errands go to the other shards. */
 bool erase_stop(struct shard *);
 
+/* On shard 0: the first may begin now, perhaps. */
+void erase_wake(struct shard *);
+
 /* On every shard, when the table has just gone from its catalog; takes the reference.  When all
  * shards have let go of it, shard 0 removes its files. */
 void erase_dropped(struct shard *, struct table **taken);

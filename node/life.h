@@ -9,6 +9,7 @@
  */
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
+#include "node/apart.h"
 #include "node/mark.h"
 #include "node/settle.h"
 #include "node/shard.h"
@@ -47,6 +48,7 @@ struct life {
     struct io_file *lock;
     struct mark mark;
     struct settle settle;
+    struct apart apart;
     struct store_recovered recovered;
     uint64_t free_bytes;
     struct io_req signal;

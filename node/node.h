@@ -12,6 +12,7 @@
  *     batch.c      BATCH                           change.c     a schema change, through shard 0
  *     truncate.c   TRUNCATE on every node          erase.c      ... on this one; DROP
  *     settle.c     old commit logs given up        events.c     what registered clients are told
+ *     apart.c      files of another number of shards
  *     replica.c    writes to own shards            gather.c     reads of own shards
  *     serve.c      requests of other nodes
  *     system*.c    the tables that the node makes up: system, system_schema, system_views

@@ -13,6 +13,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "base/json.h"
 #include "base/mem.h"
+#include "node/life.h"
 #include "node/operation.h"
 
 enum {
@@ -170,6 +171,10 @@ static struct op_next refresh_begin(struct op *op)
     o->unit = "bytes";
     if (import_choose(o) != OK)
         return op_end(op, o->failed.err);
+    if (apart_is_running(&o->shard->life->apart))
+        return operation_fail(o, ERR_OVERLOADED,
+                              "files of another number of shards are still taken apart after the "
+                              "start, and what stands in the folder may be theirs: try again");
     w->is_refresh = true;
     w->options.table = o->tables[0]->id;
     operation_send(o, &errand_hold, &w->options.table);

@@ -86,6 +86,8 @@ void schema_applied(void *context, uint64_t epoch, struct bytes bytes)
     schema_forget(s, buf_bytes(&dropped));
     if (s->compactor)
         compactor_catalog_changed(s->compactor);
+    if (io_self(s->io) == 0)
+        apart_catalog_changed(s);
     if (err == OK) {
         prepared_schema_changed(&s->prepared, &s->catalog);
         schema_tell(s, &change);

@@ -521,7 +521,12 @@ static struct op_next lead_serve(struct op *op)
 static struct op_next lead_run(struct op *op)
 {
     struct life *l = life_of(op);
-    return lead_must_stop(l) ? op_goto(HUSH) : op_wait(RUN);
+    if (lead_must_stop(l))
+        return op_goto(HUSH);
+    if (l->settle.is_done && !op_running(&l->settle.op) && !l->apart.has_begun &&
+        !apart_is_running(&l->apart))
+        apart_start(&l->apart, l->shard, op);
+    return op_wait(RUN);
 }
 
 /* ---- shard 0: on the way down ---- */
@@ -535,8 +540,9 @@ static struct op_next lead_hush(struct op *op)
     admin_stop(l->shard);
     mark_stop(&l->mark);
     settle_stop(&l->settle);
+    apart_stop(&l->apart);
     if (!erase_stop(l->shard) || !accept_idle(l->shard) || !admin_idle(l->shard) ||
-        !mark_is_idle(&l->mark) || op_running(&l->settle.op)) {
+        !mark_is_idle(&l->mark) || op_running(&l->settle.op) || apart_is_running(&l->apart)) {
         if (!l->nap.busy)
             io_sleep(l->shard->io, &l->nap, op, hush_nap_ns);
         return op_wait(HUSH);

@@ -24,6 +24,7 @@
     X(pages_through_deaths)            \
     X(truncates_all_or_nothing)        \
     X(moves_house)                     \
+    X(changes_its_shards)              \
     X(clock_goes_back)                 \
     X(truncates_through_a_death)       \
     X(stops_beside_a_hanging_node)

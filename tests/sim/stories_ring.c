@@ -1,6 +1,7 @@
 /* stories_ring.c - schemas, truncations, deaths, moves and clocks of whole rings.  See stage.h for
  * the words. */
 // SPDX-License-Identifier: Apache-2.0
+#include "node/life.h"
 #include "tests/sim/stories.h"
 
 static const uint64_t second = 1000 * 1000 * 1000;
@@ -209,6 +210,44 @@ void story_moves_house(struct stage *s)
         CHECK(stage_ask(s, i, CL_ONE, "SELECT * FROM system.peers") == 0);
         CHECK(s->asks[i].result.rows.rows_count == 2);
     }
+    check_agreed(s);
+    stage_end(s);
+}
+
+static uint64_t apart_done(struct stage *s, int node)
+{
+    const struct apart *x = &stage_shard(s, node)->life->apart;
+    UNTIL(s, x->has_begun && !apart_is_running(x));
+    CHECK(x->failures == 0);
+    return x->done;
+}
+
+/* A node returns with other numbers of shards: what stands in files of several shards becomes a
+ * file for each, every row is there all the time, and the next start finds nothing to do. */
+void story_changes_its_shards(struct stage *s)
+{
+    enum { KEYS = 12, ROWS = 3 };
+    static const int shards[] = { 2, 3, 1, 3, 3 };
+    bool is_new = false;
+    stage_born(s, 3);
+    stage_table(s);
+    for (int key = 0; key < KEYS; key++)
+        story_fill(s, key, ROWS, 50);
+    for (size_t i = 0; i < array_count(shards); i++) {
+        is_new = s->ring.nodes[0].shards != shards[i];
+        stage_kill(s, 0);
+        s->ring.nodes[0].shards = shards[i];
+        stage_return(s, 0);
+        CHECK(stage_ask(s, 0, CL_ONE, "SELECT count(*) FROM k.t") == 0);
+        CHECK(stage_number(s, 0) == KEYS * ROWS);
+        uint64_t done = apart_done(s, 0);
+        CHECK(i == 0 || (done > 0) == is_new); /* the first time all rows are in the log */
+        CHECK(stage_ask(s, 0, CL_ONE, "SELECT count(*) FROM k.t") == 0);
+        CHECK(stage_number(s, 0) == KEYS * ROWS);
+        CHECK(stage_ask(s, 0, CL_ALL, "INSERT INTO k.t (k, c, v) VALUES (1, 1, 0x01)") == 0);
+    }
+    CHECK(stage_ask(s, 0, CL_ONE, "TRUNCATE k.t") == 0);
+    CHECK(stage_ask(s, 0, CL_ONE, "SELECT count(*) FROM k.t") == 0 && stage_number(s, 0) == 0);
     check_agreed(s);
     stage_end(s);
 }

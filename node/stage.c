@@ -11,6 +11,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "base/mem.h"
 #include "compaction/compaction.h"
+#include "node/compactions.h"
 #include "node/erase.h"
 #include "node/life.h"
 #include "node/ranges.h"
@@ -151,13 +152,13 @@ static void stage_open_compactor(struct life *l)
 {
     struct shard *s = l->shard;
     const struct config *c = s->config;
-    unsigned shards = (unsigned)io_shards(s->io), at_once = (unsigned)c->concurrent_compactors;
+    unsigned shards = (unsigned)io_shards(s->io);
     struct compactor_options options = {
         .store = s->store,
         .catalog = &s->catalog,
         .folder = arena_printf(&l->arena, "%s/compaction-%d", c->data_file_directories.items[0],
                                io_self(s->io)),
-        .at_once = at_once > shards ? at_once / shards : 1,
+        .at_once = compactors_share(c->concurrent_compactors, (int)shards, io_self(s->io)),
         .bytes_per_second = (c->compaction_throughput_bytes_per_second + shards - 1) / shards,
         .memtable_bytes = s->plan.memtables_bytes,
         .memory_bytes = s->plan.compaction_bytes,

@@ -20,11 +20,11 @@ const char *depot_table_name(int table) { return (const char *[]){ "a", "b", "c"
 const char *depot_tag_name(int tag) { return (const char *[]){ "first", "second" }[tag]; }
 int depot_tag_table(int tag) { return tag; } /* a and b */
 
-static struct uuid table_id(int table) { return uuid_named(bytes_text(depot_table_name(table))); }
+struct uuid depot_table_id(int table) { return uuid_named(bytes_text(depot_table_name(table))); }
 
 struct table *depot_table(const struct depot_shard *s, int table)
 {
-    struct uuid id = table_id(table);
+    struct uuid id = depot_table_id(table);
     return catalog_table_by_id(&s->catalog, &id);
 }
 
@@ -93,7 +93,7 @@ static struct table *table_wanted(struct depot *d, int table, bool is_wide)
         { "w", "int", COLUMN_REGULAR },
     };
     struct table *t = arena_new(&d->arena, struct table);
-    t->id = table_id(table);
+    t->id = depot_table_id(table);
     t->keyspace = "depot", t->name = depot_table_name(table);
     t->columns_count = array_count(columns) - !is_wide;
     t->columns = arena_array(&d->arena, struct column, t->columns_count);
@@ -113,7 +113,7 @@ void depot_init(struct depot *d, struct sim *sim, int shards_count)
     struct keyspace keyspace = { .name = "depot", .replication = REPLICATION_SIMPLE, .factor = 1 };
     char context[sizeof d->context];
     memcpy(context, d->context, sizeof context);
-    *d = (struct depot){ .sim = sim, .shards_count = shards_count, .truncating = -1 };
+    *d = (struct depot){ .sim = sim, .shards_count = shards_count, .truncating = -1, .pinned = -1 };
     memcpy(d->context, context, sizeof context);
     change_note(d, &(struct schema_change){ CHANGE_CREATE_KEYSPACE, .keyspace = &keyspace });
     for (int i = 0; i < DEPOT_TABLES; i++) {
@@ -155,8 +155,7 @@ enum err depot_done(struct depot *d)
     return first;
 }
 
-/* On each shard; `begin` may start its request. */
-static enum err on_all(struct depot *d, void (*begin)(struct depot_shard *, void *), void *arg)
+enum err depot_on_all(struct depot *d, void (*begin)(struct depot_shard *, void *), void *arg)
 {
     for (int i = 0; i < d->shards_count; i++) {
         d->shards[i].req = (struct io_req){ 0 };
@@ -173,6 +172,10 @@ bool depot_calm(struct depot *d, uint64_t patience_ns)
     d->patience_ns = patience_ns;
     for (int i = 0; i < d->shards_count; i++)
         is_calm &= depot_await(d, &d->shards[i].req) != ERR_TIMEOUT;
+    if (is_calm && sim_alive(d->sim, 0))
+        depot_let_go(d);
+    for (int i = 0; i < d->shards_count; i++)
+        is_calm &= depot_await(d, &d->shards[i].compacting.req) != ERR_TIMEOUT;
     for (int i = 0; i < d->tried; i++)
         is_calm &= depot_await(d, &d->mutations[i].req) != ERR_TIMEOUT;
     return is_calm;
@@ -210,6 +213,16 @@ static void shard_start(struct io *io, void *arg)
     catalog_init(&s->catalog);
 }
 
+/* Flushes of table a are cut in the middle of the ring. */
+static size_t flush_cuts(void *context, const struct table *t, struct arena *arena,
+                         const int64_t **out)
+{
+    static const int64_t middle[] = { 0 };
+    (void)context, (void)arena;
+    *out = middle;
+    return t->name[0] == 'a';
+}
+
 static void open_begin(struct depot_shard *s, void *arg)
 {
     struct store_options options = { .commitlog_folder = "/commitlog",
@@ -230,6 +243,7 @@ static void open_begin(struct depot_shard *s, void *arg)
 static void settle_begin(struct depot_shard *s, void *arg)
 {
     (void)arg;
+    store_set_policy(s->store, &(struct store_policy){ .flush_cuts = flush_cuts });
     store_settle(s->store, &s->req, &s->op, &s->failed);
 }
 
@@ -286,20 +300,21 @@ enum err depot_boot(struct depot *d)
     for (int i = 0; i < d->tried; i++)
         d->mutations[i].req = (struct io_req){ 0 };
     d->sent = d->tried;
+    d->pinned = -1;
     memset(d->shards, 0, sizeof d->shards);
     sim_start(d->sim, 0, d->shards_count, "10.0.0.1", shard_start, d);
     for (int i = 0; i < d->shards_count; i++)
         catalog_catch_up(&d->shards[i]);
     enum err e = depot_found(d);
     e = e ? e : depot_recover(d);
-    e = e ? e : on_all(d, open_begin, NULL);
-    e = e ? e : on_all(d, settle_begin, NULL);
+    e = e ? e : depot_on_all(d, open_begin, NULL);
+    e = e ? e : depot_on_all(d, settle_begin, NULL);
     if (e != OK)
         return e;
-    e = on_all(d, remove_logs_begin, NULL);
+    e = depot_on_all(d, remove_logs_begin, NULL);
     if (e != OK)
         return report_set(&d->shards[0].failed, e, "removing logs: %s", err_text(e));
-    return on_all(d, settled, NULL);
+    return depot_on_all(d, settled, NULL);
 }
 
 static void close_begin(struct depot_shard *s, void *arg)
@@ -309,7 +324,7 @@ static void close_begin(struct depot_shard *s, void *arg)
         store_close(&s->store, &s->req, &s->op);
 }
 
-enum err depot_close(struct depot *d) { return on_all(d, close_begin, NULL); }
+enum err depot_close(struct depot *d) { return depot_on_all(d, close_begin, NULL); }
 
 void depot_kill(struct depot *d)
 {
@@ -319,52 +334,86 @@ void depot_kill(struct depot *d)
 
 /* ---- writes ---- */
 
+/* Of a deletion: every row of its victim is dead from now on. */
+static void row_make(struct row *row, const struct depot_mutation *x, int i, uint32_t n,
+                     struct arena *arena)
+{
+    uint8_t *numbers = arena_alloc(arena, 8);
+    put_be32(numbers, (uint32_t)i);
+    put_be32(numbers + 4, n);
+    struct buf raw = buf_in(arena);
+    buf_put_sized(&raw, bytes_of(numbers, 4));
+    buf_put_sized(&raw, bytes_of(numbers + 4, 4));
+    *row = (struct row){ .clustering = buf_bytes(&raw), .deletion = { 2, 1 } };
+    row->liveness = (struct liveness){ TIMESTAMP_NONE, 0, 0 };
+    if (x->victim >= 0)
+        return;
+    struct cell *cells = arena_array(arena, struct cell, 2);
+    cells[0] = (struct cell){ .timestamp = 1, .column = 3, .value = depot_value_of(i) };
+    cells[1] = (struct cell){ .timestamp = 1, .column = 4, .value = bytes_of(numbers, 4) };
+    row->cells = cells;
+    row->cells_count = x->is_wide ? 2 : 1;
+    row->liveness = (struct liveness){ 1, 0, 0 };
+    row->deletion = deletion_none();
+}
+
 static void mutation_make(struct depot *d, int i)
 {
     struct depot_mutation *x = &d->mutations[i];
     struct arena arena = { 0 };
     uint8_t key[4];
     put_be32(key, x->partition);
-    struct mutation m = { .table = table_id(x->table), .key = bytes_of(key, 4) };
+    struct mutation m = { .table = depot_table_id(x->table), .key = bytes_of(key, 4) };
+    int rows_of = x->victim >= 0 ? x->victim : i;
     m.deletion = deletion_none();
-    m.rows_count = depot_rows_of(i);
+    m.rows_count = depot_rows_of(rows_of);
     m.rows = arena_array(&arena, struct row, m.rows_count);
-    for (uint32_t n = 0; n < m.rows_count; n++) {
-        uint8_t *numbers = arena_alloc(&arena, 8);
-        put_be32(numbers, (uint32_t)i);
-        put_be32(numbers + 4, n);
-        struct buf raw = buf_in(&arena);
-        buf_put_sized(&raw, bytes_of(numbers, 4));
-        buf_put_sized(&raw, bytes_of(numbers + 4, 4));
-        struct cell *cells = arena_array(&arena, struct cell, 2);
-        cells[0] = (struct cell){ .timestamp = 1, .column = 3, .value = depot_value_of(i) };
-        cells[1] = (struct cell){ .timestamp = 1, .column = 4, .value = bytes_of(numbers, 4) };
-        m.rows[n] = (struct row){ .clustering = buf_bytes(&raw), .cells = cells };
-        m.rows[n].cells_count = x->is_wide ? 2 : 1;
-        m.rows[n].liveness = (struct liveness){ 1, 0, 0 };
-        m.rows[n].deletion = deletion_none();
-    }
+    for (uint32_t n = 0; n < m.rows_count; n++)
+        row_make(&m.rows[n], x, rows_of, n, &arena);
     mutation_encode(&m, &x->bytes);
     arena_deinit(&arena);
 }
 
-void depot_write(struct depot *d, int table, int count)
+static void mutation_send(struct depot *d, struct depot_mutation new)
 {
     uint8_t key[4];
-    for (; count > 0; count--) {
-        int i = d->tried++;
-        ensure(i < DEPOT_MUTATIONS_MAX);
+    int i = d->tried++;
+    ensure(i < DEPOT_MUTATIONS_MAX);
+    struct depot_mutation *x = &d->mutations[i];
+    *x = new;
+    mutation_make(d, i);
+    put_be32(key, x->partition);
+    struct depot_shard *s = &d->shards[shard_of(key_token(bytes_of(key, 4)), d->shards_count)];
+    sim_act(s->io);
+    store_apply(s->store, &x->req, &s->op, buf_bytes(&x->bytes));
+    sim_act(NULL);
+}
+
+void depot_write(struct depot *d, int table, int count)
+{
+    for (; count > 0; count--)
+        mutation_send(d, (struct depot_mutation){ .table = (uint8_t)table,
+                                                  .partition = (uint8_t)(d->tried % PARTITIONS),
+                                                  .is_wide = d->is_altered && table == 0,
+                                                  .victim = -1,
+                                                  .fate = EITHER });
+}
+
+enum err depot_delete(struct depot *d, int table)
+{
+    for (int i = 0; i < d->tried; i++) {
         struct depot_mutation *x = &d->mutations[i];
-        *x = (struct depot_mutation){ .table = (uint8_t)table, .fate = EITHER };
-        x->partition = (uint8_t)(i % PARTITIONS);
-        x->is_wide = d->is_altered && table == 0;
-        mutation_make(d, i);
-        put_be32(key, x->partition);
-        struct depot_shard *s = &d->shards[shard_of(key_token(bytes_of(key, 4)), d->shards_count)];
-        sim_act(s->io);
-        store_apply(s->store, &x->req, &s->op, buf_bytes(&x->bytes));
-        sim_act(NULL);
+        if (x->table != table || x->fate != THERE || x->victim >= 0)
+            continue;
+        x->is_deleted = true;
+        x->fate = EITHER;
+        mutation_send(d, (struct depot_mutation){ .table = (uint8_t)table,
+                                                  .partition = x->partition,
+                                                  .victim = i,
+                                                  .fate = UNSENT });
+        return depot_written(d);
     }
+    return OK;
 }
 
 /* Of what was not acknowledged nobody knows: a refused write may have left all of itself in the log
@@ -378,6 +427,8 @@ enum err depot_written(struct depot *d)
         first = depot_worse(first, e);
         if (!x->req.busy && told == OK && x->fate == EITHER && !x->is_beside)
             x->fate = THERE;
+        if (!x->req.busy && told == OK && x->victim >= 0)
+            d->mutations[x->victim].fate = GONE;
         if (d->tables[x->table] == TABLE_DROPPED)
             x->fate = GONE;
     }
@@ -386,12 +437,12 @@ enum err depot_written(struct depot *d)
     return first;
 }
 
-/* ---- flush, truncate ---- */
+/* ---- flush ---- */
 
 void depot_flush_begin(struct depot *d, int table)
 {
     static struct uuid id;
-    id = table_id(table < 0 ? 0 : table);
+    id = depot_table_id(table < 0 ? 0 : table);
     for (int i = 0; i < d->shards_count; i++) {
         struct depot_shard *s = &d->shards[i];
         s->req = (struct io_req){ 0 };
@@ -399,57 +450,6 @@ void depot_flush_begin(struct depot *d, int table)
         store_flush(s->store, &s->req, &s->op, table < 0 ? NULL : &id, &s->failed);
         sim_act(NULL);
     }
-}
-
-static void hold_begin(struct depot_shard *s, void *arg)
-{
-    const struct uuid *id = arg;
-    store_hold(s->store, &s->req, &s->op, id, &s->held);
-}
-
-static void release(struct depot_shard *s, void *arg)
-{
-    const bool *is_erased = arg;
-    if (s->held)
-        store_release(s->store, &s->held, *is_erased);
-}
-
-static void stake(struct depot *d, int table, enum fate from, enum fate to)
-{
-    for (int i = 0; i < d->tried; i++)
-        if (d->mutations[i].table == table && d->mutations[i].fate == from)
-            d->mutations[i].fate = to;
-}
-
-enum err depot_truncate(struct depot *d, int table)
-{
-    static struct uuid id;
-    struct store_held *held[DEPOT_SHARDS_MAX];
-    id = table_id(table);
-    stake(d, table, THERE, AT_STAKE);
-    for (int i = d->sent; i < d->tried; i++)
-        d->mutations[i].is_beside |= d->mutations[i].table == table;
-    d->truncating = table;
-    enum err e = on_all(d, hold_begin, &id);
-    if (e == OK) {
-        for (int i = 0; i < d->shards_count; i++)
-            held[i] = d->shards[i].held;
-        struct depot_shard *first = &d->shards[0];
-        sim_act(first->io);
-        store_erase(first->store, &first->req, &first->op, &id, held, (size_t)d->shards_count);
-        e = depot_await(d, &first->req);
-    }
-    if (e == ERR_STOPPED || e == ERR_TIMEOUT)
-        return e;
-    bool is_erased = e == OK;
-    for (int i = 0; i < d->shards_count; i++) {
-        sim_act(d->shards[i].io);
-        release(&d->shards[i], &is_erased);
-        sim_act(NULL);
-    }
-    stake(d, table, AT_STAKE, is_erased ? GONE : THERE);
-    d->truncating = -1;
-    return e;
 }
 
 /* ---- schema changes ---- */
@@ -465,7 +465,7 @@ enum err depot_drop(struct depot *d, int table)
     static struct uuid id;
     struct depot_shard *first = &d->shards[0];
     struct table *t = depot_table(first, table);
-    id = table_id(table);
+    id = depot_table_id(table);
     sim_act(first->io);
     table_ref(t);
     sim_act(NULL);
@@ -476,7 +476,7 @@ enum err depot_drop(struct depot *d, int table)
     for (int i = 0; i < d->tried; i++)
         if (d->mutations[i].table == table)
             d->mutations[i].fate = GONE;
-    enum err e = on_all(d, drop_begin, &id);
+    enum err e = depot_on_all(d, drop_begin, &id);
     if (e == OK) {
         sim_act(first->io);
         store_remove(first->store, &first->req, &first->op, t);
@@ -499,63 +499,4 @@ enum err depot_alter(struct depot *d)
         catalog_catch_up(&d->shards[i]);
     d->is_altered = true;
     return OK;
-}
-
-/* ---- snapshots ---- */
-
-enum err depot_snapshot(struct depot *d, int table, int tag)
-{
-    struct depot_shard *first = &d->shards[0];
-    struct uuid id = table_id(table);
-    sim_act(first->io);
-    static struct arena arena; /* the node's: what is in it goes with the node */
-    arena = (struct arena){ 0 };
-    struct sstable_name *names = arena_array(&arena, struct sstable_name, 100);
-    size_t count = 0;
-    for (int i = 0; i < d->shards_count; i++) {
-        struct store_files files;
-        store_files(d->shards[i].store, &id, &arena, &files);
-        for (size_t k = 0; k < files.count; k++)
-            names[count++] = files.names[k];
-    }
-    static struct snapshot_options options;
-    d->tag_files[tag] = count;
-    options = (struct snapshot_options){ .data_folder = "/data",
-                                         .table = depot_table(first, table),
-                                         .tag = depot_tag_name(tag),
-                                         .files = { count, names },
-                                         .schema = bytes_text("CREATE TABLE ...;\n") };
-    d->tags[tag] = TAG_EITHER;
-    snapshot_make(first->io, &first->req, &first->op, &options, &first->failed);
-    enum err e = depot_await(d, &first->req);
-    if (e == ERR_STOPPED || e == ERR_TIMEOUT)
-        return e;
-    if (e == OK) /* else a disk that refuses may have refused to take it away again, too */
-        d->tags[tag] = TAG_THERE;
-    sim_act(first->io);
-    arena_deinit(&arena);
-    sim_act(NULL);
-    return e;
-}
-
-enum err depot_clear(struct depot *d, int tag)
-{
-    static struct arena arena;
-    static struct snapshots removed;
-    static struct snapshot_choice choice;
-    struct depot_shard *first = &d->shards[0];
-    arena = (struct arena){ 0 };
-    choice = (struct snapshot_choice){ .tag = depot_tag_name(tag) };
-    d->tags[tag] = d->tags[tag] == TAG_NONE ? TAG_NONE : TAG_EITHER;
-    sim_act(first->io);
-    snapshots_remove(first->io, &first->req, &first->op, "/data", &choice, &arena, &removed);
-    enum err e = depot_await(d, &first->req);
-    if (e == ERR_STOPPED || e == ERR_TIMEOUT)
-        return e;
-    if (e == OK)
-        d->tags[tag] = TAG_NONE;
-    sim_act(first->io);
-    arena_deinit(&arena);
-    sim_act(NULL);
-    return e;
 }

@@ -6,8 +6,9 @@
  *         └── sim_kill, or the power fails at some change of the disk
  *
  * Mutation i makes rows (i, 0) .. (i, n - 1) of one partition of one table, so each can be found by
- * itself.  Its fate is what the store has answered, and once a restart has shown it or not shown
- * it, that.  The schema is the test's: a change is durable when it is made.
+ * itself, or deletes those of another mutation.  Its fate is what the store has answered, and once
+ * a restart has shown it or not shown it, that.  The schema is the test's: a change is durable when
+ * it is made.  Flushes of table a are cut in two.
  */
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
@@ -16,12 +17,15 @@
 #include "store/store.h"
 
 enum { DEPOT_SHARDS_MAX = 3, DEPOT_TABLES = 3, DEPOT_MUTATIONS_MAX = 300, DEPOT_CHANGES_MAX = 8 };
+enum { DEPOT_FILES_MAX = 64 }; /* of a table on one shard */
 #define DEPOT_TAGS 2
 
 /* EITHER: there whole or not at all.  AT_STAKE: was there before a TRUNCATE whose answer is not
  * known: all of those together. */
 enum fate { UNSENT, EITHER, THERE, GONE, AT_STAKE };
 enum table_fate { TABLE_THERE, TABLE_DROPPED };
+/* All files into one, or into two; deletions are purged.  Or one of them gets another level. */
+enum depot_compaction { DEPOT_MERGE, DEPOT_MERGE_CUT, DEPOT_RELEVEL };
 enum tag_fate { TAG_NONE, TAG_EITHER, TAG_THERE };
 
 struct depot;
@@ -34,11 +38,22 @@ struct depot_shard {
     struct store_held *held;
     struct io_req req;
     struct report failed;
+    struct depot_compacting {
+        struct io_req req;
+        struct compact_options options;
+        struct compact_output output;
+        struct compact_result result;
+        struct report failed;
+        struct arena arena;
+        uint64_t inputs[DEPOT_FILES_MAX];
+    } compacting;
 };
 struct depot_mutation {
     uint8_t table, partition;
-    bool is_wide;   /* has the column that an ALTER added */
-    bool is_beside; /* was under way while its table was truncated: before it, or after */
+    bool is_wide;    /* has the column that an ALTER added */
+    bool is_beside;  /* was under way while its table was truncated: before it, or after */
+    bool is_deleted; /* somebody has tried to */
+    int victim;      /* whose rows it deletes; -1: it makes its own */
     enum fate fate;
     struct io_req req;
     struct buf bytes;
@@ -55,7 +70,9 @@ struct depot {
     enum tag_fate tags[DEPOT_TAGS];
     size_t tag_files[DEPOT_TAGS]; /* SSTables */
     bool is_altered;
-    int truncating; /* a table, or -1 */
+    int truncating;  /* a table, or -1 */
+    bool is_erasing; /* ... and shard 0 has been asked to */
+    int pinned;      /* a table, or -1 */
     struct store_recovered recovered;
     struct store_files files[DEPOT_TABLES]; /* of one snapshot: while it is made */
     struct depot_mutation mutations[DEPOT_MUTATIONS_MAX];
@@ -84,12 +101,18 @@ void depot_kill(struct depot *);
  * acknowledged. */
 void depot_write(struct depot *, int table, int count);
 enum err depot_written(struct depot *);
+/* Deletes what some mutation of the table has made; waits. */
+enum err depot_delete(struct depot *, int table);
 void depot_flush_begin(struct depot *, int table); /* -1: all */
 enum err depot_done(struct depot *);               /* waits for what ..._begin has begun */
 enum err depot_truncate(struct depot *, int table);
 enum err depot_drop(struct depot *, int table);
 enum err depot_alter(struct depot *); /* table a gets the column w */
 enum err depot_snapshot(struct depot *, int table, int tag);
+/* Of the files that there are; a shard that has none does nothing.  One that is stopped by
+ * something else that is done to the table is fine. */
+void depot_compact_begin(struct depot *, int table, enum depot_compaction);
+enum err depot_compacted(struct depot *);
 enum err depot_clear(struct depot *, int tag);
 /* Lets what was begun and not answered come to its end; false: there is something that does not. */
 bool depot_calm(struct depot *, uint64_t patience_ns);
@@ -111,3 +134,8 @@ int depot_tag_table(int tag);
 unsigned depot_rows_of(int mutation);
 struct bytes depot_value_of(int mutation); /* until the next call */
 enum err depot_await(struct depot *, struct io_req *);
+/* On each shard; `begin` may start its request. */
+enum err depot_on_all(struct depot *, void (*begin)(struct depot_shard *, void *), void *arg);
+struct uuid depot_table_id(int table);
+/* What stood still when an answer did not come in time: it has come. */
+void depot_let_go(struct depot *);

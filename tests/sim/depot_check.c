@@ -41,11 +41,13 @@ static void look_row(struct read_sink *sink, const struct row *row, bool is_live
     uint32_t i = get_be32(row_clustering(row, 0).data);
     uint32_t n = get_be32(row_clustering(row, 1).data);
     struct depot_mutation *x = &d->mutations[i];
-    bool is_known = is_live && i < (uint32_t)d->tried && x->table == look->table &&
-                    x->partition == look->partition && n < depot_rows_of((int)i) &&
-                    row->cells_count == (x->is_wide ? 2u : 1u) &&
-                    bytes_equal(row->cells[0].value, depot_value_of((int)i)) &&
-                    (!x->is_wide || get_be32(row->cells[1].value.data) == i);
+    bool is_known = i < (uint32_t)d->tried && x->table == look->table &&
+                    x->partition == look->partition && n < depot_rows_of((int)i);
+    if (is_known && !is_live && x->is_deleted)
+        return;
+    is_known &= is_live && row->cells_count == (x->is_wide ? 2u : 1u) &&
+                bytes_equal(row->cells[0].value, depot_value_of((int)i)) &&
+                (!x->is_wide || get_be32(row->cells[1].value.data) == i);
     if (!is_known)
         depot_fail(d, "table %s has a row (%u, %u) that nobody wrote so",
                    depot_table_name(look->table), i, n);
@@ -95,10 +97,12 @@ static void check_mutation(struct depot *d, int i, bool may_miss, bool is_restar
 {
     struct depot_mutation *x = &d->mutations[i];
     bool is_there = x->seen > 0;
+    if (x->victim >= 0)
+        return;
     if (is_there && x->seen != depot_rows_of(i) && !may_miss)
         depot_fail(d, "mutation %d has %u rows of %u", i, x->seen, depot_rows_of(i));
     if (is_there && x->fate == GONE)
-        depot_fail(d, "mutation %d of table %s was truncated, and is there", i,
+        depot_fail(d, "mutation %d of table %s was truncated or deleted, and is there", i,
                    depot_table_name(x->table));
     if (!is_there && x->fate == THERE && !may_miss)
         depot_fail(d, "mutation %d of table %s was acknowledged, and is gone", i,

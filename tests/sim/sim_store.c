@@ -4,7 +4,8 @@
  *     sim_store cuts|errors|starts|counts [--shards N] [--seed S] [--share N] [--place P [--again
  * K]]
  *
- * One short life of a node (live below): writes, flushes, a TRUNCATE, snapshots, an ALTER, a DROP.
+ * One short life of a node (live below): writes, deletions, flushes, compactions, TRUNCATEs,
+ * snapshots, an ALTER, a DROP.
  *   cuts     the power fails at each change of the disk in that life, with each image of what was
  *            not synced; then at the K-th change of the start after it; then it starts whole
  *   errors   each call of the disk in that life fails, once and for ever, each way; then all is
@@ -22,7 +23,7 @@
 
 static const uint64_t second = 1000 * 1000 * 1000;
 /* About, and rather more. */
-enum { CHANGES_OF_A_START = 60, CHANGES_OF_A_LIFE = 900 };
+enum { CHANGES_OF_A_START = 60, CHANGES_OF_A_LIFE = 1600 };
 
 static struct wish {
     const char *mode, *program;
@@ -74,6 +75,47 @@ static enum err truncate_beside_writes(struct depot *d)
     return depot_worse(e, written);
 }
 
+/* The files of several flushes, with a deletion that goes, and with writes beside it. */
+static enum err compact_beside_writes(struct depot *d)
+{
+    enum err e = depot_delete(d, A);
+    e = e ? e : flush(d, A);
+    if (e != OK)
+        return e;
+    depot_compact_begin(d, A, DEPOT_MERGE_CUT);
+    depot_write(d, A, 3);
+    depot_flush_begin(d, A);
+    enum err written = depot_written(d), flushed = depot_done(d), compacted = depot_compacted(d);
+    return depot_worse(depot_worse(written, flushed), compacted);
+}
+
+static enum err compact(struct depot *d, int table, enum depot_compaction how)
+{
+    depot_compact_begin(d, table, how);
+    return depot_compacted(d);
+}
+
+static enum err truncate_beside_a_compaction(struct depot *d)
+{
+    depot_compact_begin(d, B, DEPOT_MERGE);
+    enum err e = depot_truncate(d, B), compacted = depot_compacted(d);
+    return depot_worse(e, compacted == ERR_NOT_FOUND ? OK : compacted);
+}
+
+static enum err drop_beside_a_compaction(struct depot *d)
+{
+    depot_compact_begin(d, C, DEPOT_MERGE);
+    enum err e = depot_drop(d, C), compacted = depot_compacted(d);
+    return depot_worse(e, compacted == ERR_NOT_FOUND ? OK : compacted);
+}
+
+static enum err snapshot_beside_a_compaction(struct depot *d)
+{
+    depot_compact_begin(d, B, DEPOT_MERGE);
+    enum err e = depot_snapshot(d, B, SECOND), compacted = depot_compacted(d);
+    return depot_worse(e, compacted);
+}
+
 static enum err step_0(struct depot *d) { return write_some(d, A, 4); }
 static enum err step_1(struct depot *d) { return write_some(d, B, 6); }
 static enum err step_2(struct depot *d) { return write_some(d, C, 4); }
@@ -81,15 +123,16 @@ static enum err step_3(struct depot *d) { return flush(d, -1); }
 static enum err step_4(struct depot *d) { return write_some(d, A, 12); }
 static enum err step_5(struct depot *d) { return depot_snapshot(d, A, FIRST); }
 static enum err step_8(struct depot *d) { return write_some(d, B, 4); }
+static enum err step_9(struct depot *d) { return flush(d, B); }
 static enum err step_10(struct depot *d) { return write_some(d, A, 5); }
 static enum err step_11(struct depot *d) { return flush(d, A); }
 static enum err step_12(struct depot *d) { return write_some(d, C, 3); }
-static enum err step_13(struct depot *d) { return depot_drop(d, C); }
 static enum err step_14(struct depot *d) { return depot_clear(d, FIRST); }
 static enum err step_15(struct depot *d) { return write_some(d, A, 30); }
-static enum err step_16(struct depot *d) { return flush(d, -1); }
-static enum err step_17(struct depot *d) { return depot_snapshot(d, B, SECOND); }
-static enum err step_18(struct depot *d) { return write_some(d, B, 3); }
+static enum err step_16(struct depot *d) { return write_some(d, B, 5); }
+static enum err step_17(struct depot *d) { return flush(d, -1); }
+static enum err step_19(struct depot *d) { return compact(d, A, DEPOT_RELEVEL); }
+static enum err step_21(struct depot *d) { return write_some(d, B, 3); }
 
 static enum err (*const steps[])(struct depot *) = {
     step_0,
@@ -101,16 +144,21 @@ static enum err (*const steps[])(struct depot *) = {
     write_beside_a_flush,
     truncate_beside_writes,
     step_8,
+    step_9,
     depot_alter,
     step_10,
     step_11,
+    compact_beside_writes,
     step_12,
-    step_13,
+    drop_beside_a_compaction,
     step_14,
     step_15,
     step_16,
     step_17,
-    step_18,
+    snapshot_beside_a_compaction,
+    step_19,
+    truncate_beside_a_compaction,
+    step_21,
 };
 
 /* False: something did not answer; or the node is dead. */

@@ -78,7 +78,7 @@ struct unified_choice {
 };
 void unified_choose(struct unified *, const struct compaction_now *, const size_t *places,
                     size_t count, struct arena *, struct unified_choice *out);
-/* Of a bucket with so many files over one key, how many at most are taken; SIZE_MAX: all of it. */
+/* Of a bucket with so many files over one key, how many of each key's are taken at most. */
 size_t unified_limit(const struct unified_options *, size_t level, size_t overlap);
 /* What is due among a level's free files. */
 struct unified_due {

@@ -25,10 +25,8 @@ size_t unified_limit(const struct unified_options *options, size_t level, size_t
 {
     uint64_t fanout = unified_fanout(options, level);
     uint64_t most = u64_max(fanout, options->most_files);
-    if (overlap <= fanout)
-        return SIZE_MAX;
-    if (overlap <= fanout * unified_fanout(options, level + 1) || most == fanout)
-        return overlap <= most ? SIZE_MAX : most;
+    if (overlap <= fanout * unified_fanout(options, level + 1))
+        return most;
     most = u64_min(most, overlap);
     uint64_t taken = limit_over_levels(options, level, most);
     return unified_scaling(options, level) < 0 ? taken * (most / taken) : taken;

@@ -259,6 +259,24 @@ START_TEST(urgency_is_how_many_compactions_are_due)
 }
 END_TEST
 
+START_TEST(what_lies_beside_a_bucket_is_not_due)
+{
+    struct compaction_level *levels;
+    unified_with(FLUSH "N");
+    add_file(1, -300, -200);
+    add_file(0.5, -100, 100);
+    add_file(0.25, -50, 200);
+    add_file(2, 300, 400);
+    add_file(0.125, 500, 600);
+    add_file(0.0625, 600, 700);
+    for (size_t i = 0; i < now.files_count; i++)
+        files[i].coverage = 1;
+    ck_assert_uint_eq(strategy_levels(strategy, &now, &arena, &levels), 1);
+    ck_assert_uint_eq(levels[0].pending, 2);
+    ck_assert_uint_eq(levels[0].pending_bytes, (uint64_t)(0.9375 * MIB));
+}
+END_TEST
+
 /* ---- expired files ---- */
 
 static void expire(size_t i) { files[i].seconds_max = (uint32_t)now.gc_before - 1; }
@@ -395,6 +413,7 @@ int main(void)
     tcase_add_loop_test(tcase, a_pick_says_why_and_cuts_its_output, 0, (int)array_count(stories));
     tcase_add_test(tcase, output_of_a_part_of_the_ring_is_cut_as_if_it_were_all);
     tcase_add_test(tcase, urgency_is_how_many_compactions_are_due);
+    tcase_add_test(tcase, what_lies_beside_a_bucket_is_not_due);
     tcase_add_test(tcase, expired_files_are_looked_for_once_in_a_period);
     tcase_add_test(tcase, expired_files_go_with_whatever_is_picked);
     tcase_add_test(tcase, everything_at_once_is_one_pick_for_each_group_that_overlaps);

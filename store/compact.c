@@ -16,6 +16,9 @@
  * While a table is held (TRUNCATE) none begins and none comes to its swap; while it is pinned (a
  * snapshot) none comes to its swap.  TRUNCATE and DROP stop those that have not come so far.
  *
+ * When the disk is full it goes on only if what it has yet to write fits into what is free: else it
+ * ends, and what it has written goes.
+ *
  * The outputs say of the commit log what the inputs said.  When nothing is left of the inputs there
  * is nobody to say it: what the log still has of them, a start replays, deletions and all.
  */
@@ -203,6 +206,16 @@ static uint64_t pace_ns(struct compaction *c)
     return ns;
 }
 
+/* At the space: now and then, and once a flush has found none: what is free then is the reserve. */
+static bool must_look(struct compaction *c)
+{
+    bool has_turned = space_is_short(c->store) && !c->is_short;
+    c->is_short = space_is_short(c->store);
+    if (c->options->space_bytes == 0)
+        return false;
+    return has_turned || c->result->written_bytes - c->looked_bytes >= look_again_bytes;
+}
+
 static struct op_next compact_walk(struct op *op)
 {
     struct compaction *c = compaction_of(op);
@@ -218,7 +231,7 @@ static struct op_next compact_walk(struct op *op)
         io_sleep(io, &c->req, op, ns);
         return op_wait(COMPACT_NAP);
     }
-    if (c->options->space_bytes && c->result->written_bytes - c->looked_bytes >= look_again_bytes) {
+    if (must_look(c)) {
         io_space(io, &c->req, op, c->data->folder, &c->free_bytes);
         return op_wait(COMPACT_SPACE);
     }

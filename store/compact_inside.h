@@ -40,6 +40,7 @@ struct compaction {
     uint64_t looked_bytes; /* had been written then */
     uint64_t began_ns;
     bool is_placing;
+    bool is_short; /* the disk was, when it was last thought of */
     enum err err;
 };
 

@@ -326,6 +326,54 @@ START_TEST(a_pin_waits_for_a_swap_that_has_begun)
 }
 END_TEST
 
+/* ---- a full disk ---- */
+
+static void sum_bytes(void *context, const char *path, uint64_t size)
+{
+    uint64_t *sum = context;
+    (void)path;
+    *sum += size;
+}
+
+/* A flush finds no space while a compaction that may need so much is on its way, and has the
+ * reserve. */
+static enum err compact_on_a_full_disk(uint64_t space_bytes)
+{
+    uint64_t used = 0;
+    ck_assert_int_eq(stage_close(&s), OK);
+    s.options.reserve_bytes = 1 << 20;
+    ck_assert_int_eq(stage_open(&s), OK);
+    big_file(1);
+    big_file(2);
+    prepare(NEVER);
+    act.options.space_bytes = space_bytes;
+    begin_slowly();
+    put(3, "newer", 7);
+    sim_files(s.sim, SIM_CLIENT(0), sum_bytes, &used);
+    sim_disk_size(s.sim, SIM_CLIENT(0), used + 100);
+    (void)stage_flush(&s, table); /* tells that it has failed once */
+    flush();
+    ck_assert(space_is_short(s.store) && act.req.busy);
+    enum err err = end();
+    ck_assert(has(3, "newer") && names().temporary == 0);
+    return err;
+}
+
+START_TEST(on_a_full_disk_it_goes_on_if_what_it_needs_is_free)
+{
+    ck_assert_int_eq(compact_on_a_full_disk(800000), OK);
+    ck_assert_uint_eq(names().data, 2);
+}
+END_TEST
+
+START_TEST(on_a_full_disk_it_gives_back_what_it_has_taken_if_not)
+{
+    ck_assert_int_eq(compact_on_a_full_disk(2000000), ERR_NO_SPACE);
+    ck_assert(strstr(act.failed.text, "are free"));
+    ck_assert_uint_eq(names().data, 3);
+}
+END_TEST
+
 /* ---- calls that fail ---- */
 
 /* False: there are not so many calls. */
@@ -416,6 +464,11 @@ static Suite *suite(void)
     tcase_add_test(still, while_the_table_is_pinned_its_files_stay);
     tcase_add_test(still, a_pin_waits_for_a_swap_that_has_begun);
     suite_add_tcase(suite, still);
+    TCase *full = tcase_create("a full disk");
+    tcase_add_checked_fixture(full, setup, teardown);
+    tcase_add_test(full, on_a_full_disk_it_goes_on_if_what_it_needs_is_free);
+    tcase_add_test(full, on_a_full_disk_it_gives_back_what_it_has_taken_if_not);
+    suite_add_tcase(suite, full);
     TCase *calls = tcase_create("calls that fail");
     tcase_set_timeout(calls, 120);
     tcase_add_checked_fixture(calls, setup, teardown);

@@ -327,6 +327,68 @@ START_TEST(a_flush_falls_into_slices_once_its_size_is_known)
 }
 END_TEST
 
+START_TEST(windows_of_time_follow_the_flushes)
+{
+    struct compaction_params params = params_of("TimeWindow; compaction_window_unit: HOURS");
+    struct forecast_options options = { .params = &params,
+                                        .now_seconds = 1700000000 / 3600 * 3600,
+                                        .flush_seconds = 900 };
+    struct forecast *f = forecast_new(&options);
+    const struct compaction_file *list;
+    for (unsigned i = 0; i < 10; i++)
+        forecast_flush(f, 4 << 20, 0, NULL, NULL);
+    /* Two hours that are over, of four flushes each, and two flushes of the third. */
+    static const uint64_t mib[] = { 16, 16, 4, 4 };
+    ck_assert_uint_eq(forecast_files(f, &list), array_count(mib));
+    for (size_t i = 0; i < array_count(mib); i++)
+        ck_assert_uint_eq(list[i].bytes, mib[i] << 20);
+    forecast_free(&f);
+}
+END_TEST
+
+START_TEST(a_change_of_level_writes_nothing)
+{
+    struct compaction_params params =
+        params_of("Leveled; sstable_size_in_mb: 1; fanout_size: 1; single_sstable_uplevel: true");
+    struct forecast_options options = { .params = &params };
+    struct forecast *f = forecast_new(&options);
+    struct forecast_figures figures;
+    const struct compaction_file *list;
+    size_t count = files_of("1:0-10*1 1:20-30*1 1:40-50*1");
+    for (size_t i = 0; i < count; i++)
+        forecast_add(f, &files[i]);
+    forecast_settle(f, NULL, NULL);
+    forecast_figures(f, &figures);
+    ck_assert_uint_eq(figures.written_bytes, 0);
+    ck_assert_uint_eq(figures.compactions, 3); /* two leave level 1, one of them level 2 */
+    ck_assert_uint_eq(figures.bytes, 3 << 20);
+    bool has[4] = { false };
+    ck_assert_uint_eq(forecast_files(f, &list), 3);
+    for (size_t i = 0; i < 3; i++)
+        has[list[i].level] = true;
+    ck_assert(has[1] && has[2] && has[3]);
+    forecast_free(&f);
+}
+END_TEST
+
+START_TEST(a_flush_may_load_and_update)
+{
+    /* 50 rows and 100 updates, of 200: a quarter of the updates meet their row. */
+    struct compaction_params params = params_of("SizeTiered; min_threshold: 2");
+    struct forecast_options options = { .params = &params, .rows = { 200, 100, 50, 1 } };
+    struct forecast *f = forecast_new(&options);
+    struct forecast_figures figures;
+    forecast_flush(f, 10000, 0.5, NULL, NULL);
+    forecast_figures(f, &figures);
+    ck_assert_double_eq_tol(figures.files_a_read, 1 - 0.75 * 0.5, 1e-6);
+    ck_assert_double_eq_tol(figures.floor_bytes, 50 * 100 + 100 * 0.75 * 50, 0.01);
+    forecast_flush(f, 10000, 0.5, NULL, NULL);
+    forecast_figures(f, &figures);
+    ck_assert_uint_eq(figures.written_bytes, 100 * 100 + (uint64_t)(150 * 0.5 * 50));
+    forecast_free(&f);
+}
+END_TEST
+
 int main(void)
 {
     Suite *s = suite_create("forecast");
@@ -340,6 +402,9 @@ int main(void)
     tcase_add_test(t, what_can_be_purged_is_purged_once);
     tcase_add_test(t, the_same_seed_gives_the_same_files);
     tcase_add_test(t, a_flush_falls_into_slices_once_its_size_is_known);
+    tcase_add_test(t, windows_of_time_follow_the_flushes);
+    tcase_add_test(t, a_change_of_level_writes_nothing);
+    tcase_add_test(t, a_flush_may_load_and_update);
     suite_add_tcase(s, t);
     SRunner *r = srunner_create(s);
     srunner_run_all(r, CK_NORMAL);

@@ -47,9 +47,11 @@ static const struct tree *answer_take(struct arena *arena, const char *path, enu
     return said;
 }
 
-static void progress_show(struct progress *p, const struct tree *said)
+static void progress_show(struct progress *p, struct arena *arena, const struct tree *said)
 {
     const struct tree *progress = tree_get(said, "progress");
+    if (!*p->unit) /* it has one once it has begun */
+        p->unit = arena_text(arena, tree_text(progress, "unit"));
     uint64_t done = (uint64_t)tree_number(progress, "done", 0);
     p->total = (uint64_t)tree_number(progress, "total", 0);
     progress_at(p, done, done);
@@ -68,15 +70,14 @@ static const struct tree *operation_watch(struct arena *arena, const char *path,
     struct progress progress;
     unsigned pause_ms = PAUSE_LEAST_MS;
     const char *page = arena_printf(arena, "/api/v1/ops/%.0f", tree_number(said, "id", 0));
-    const char *unit = arena_text(arena, tree_text(tree_get(said, "progress"), "unit"));
-    progress_begin(&progress, verb, unit, 0);
+    progress_begin(&progress, verb, "", 0);
     while (said && is_running(said)) {
         tell_pause_ms(pause_ms);
         pause_ms = (unsigned)u64_min((uint64_t)pause_ms * 2, PAUSE_MOST_MS);
         enum err err = http_get(arena, path, 0, page, ASK_MS, &answer);
         said = answer_take(arena, path, err, &answer);
         if (said)
-            progress_show(&progress, said);
+            progress_show(&progress, arena, said);
     }
     progress_hide(&progress);
     return said;

@@ -38,8 +38,11 @@ static void progress_draw(const struct progress *p, uint64_t done, uint64_t coun
     fprintf(stderr, "\r%s", p->what);
     if (p->total > 0)
         bar_draw((double)u64_min(done, p->total) / (double)p->total);
-    fprintf(stderr, "  %s %s  %s/s", grouped_of(count).text, p->unit,
-            grouped_of((uint64_t)rate).text);
+    if (strcmp(p->unit, "bytes") == 0)
+        fprintf(stderr, "  %s  %s/s", sized_of((double)count).text, sized_of(rate).text);
+    else
+        fprintf(stderr, "  %s %s  %s/s", grouped_of(count).text, p->unit,
+                grouped_of((uint64_t)rate).text);
     if (p->total > 0 && done > 0 && done < p->total)
         fprintf(stderr, "  %.0f s left", seconds * (double)(p->total - done) / (double)done);
     fputs("\033[K", stderr);

@@ -24,6 +24,6 @@ struct compact_wish {
     } * places;
 };
 /* Chooses the operation's tables as well.  Else what failed is said. */
-enum err compact_wish_read(struct operation *, struct compact_wish *out);
+enum err compact_wish_read(struct operation *, struct compact_wish *);
 /* The generation that a Data.db file's name says, at whatever path; else what failed is said. */
 enum err compact_file_parse(struct operation *, const char *path, uint64_t *out);

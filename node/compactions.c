@@ -205,6 +205,6 @@ size_t compaction_history_sorted(const struct errands *errands, struct arena *ar
         for (size_t k = 0; told && k < told->history_count; k++)
             (*out)[count++] = &told->history[k];
     }
-    qsort(*out, count, sizeof **out, past_order);
+    qsort(*out, count, sizeof(const struct compaction_past *), past_order);
     return count;
 }

@@ -14,7 +14,7 @@
 
 enum { COMPACT_BEGIN, COMPACT_LOOKED, COMPACT_NEXT, COMPACT_WATCH, COMPACT_AFTER };
 enum { NOT_FOUND = -1 };
-static const uint64_t ask_every_ns = 100 * 1000 * 1000;
+static const uint64_t ask_every_ns = 100000000;
 
 struct seen {
     int shard;

@@ -121,13 +121,23 @@ static unsigned node_descend(const struct btree_node *n, uint64_t head, struct b
     return equal || i == 0 ? i : i - 1;
 }
 
+/* Has the processor fetch all heads of a node at once: a search would wait for one line of them
+ * after the other. */
+static struct btree_node *node_ahead(struct btree_node *n)
+{
+    enum { LINE_BYTES = 64, HEADS_BYTES = ROOM_MOST * sizeof(uint64_t) };
+    for (size_t i = 0; i < sizeof *n + HEADS_BYTES; i += LINE_BYTES)
+        __builtin_prefetch((const uint8_t *)n + i);
+    return n;
+}
+
 /* The place in its leaf where the key is or would be; the tree is not empty. */
 static struct btree_place btree_find(const struct btree *t, struct bytes key, bool *equal)
 {
     uint64_t head = head_of(key);
     struct btree_node *n = t->root;
     for (unsigned level = t->height; level-- > 1;)
-        n = node_child(n, node_descend(n, head, key));
+        n = node_ahead(node_child(n, node_descend(n, head, key)));
     return (struct btree_place){ n, node_find(n, head, key, equal) };
 }
 
@@ -139,7 +149,7 @@ static bool btree_walk(const struct btree *t, struct bytes key, struct path *pat
     for (unsigned level = t->height; level-- > 1;) {
         path->node[level] = n;
         path->index[level] = node_descend(n, head, key);
-        n = node_child(n, path->index[level]);
+        n = node_ahead(node_child(n, path->index[level]));
     }
     bool equal;
     path->node[0] = n;
@@ -320,21 +330,38 @@ static void path_insert(struct btree *t, struct path *path, struct bytes key)
     t->count++;
 }
 
+/* The way to where the key is; false: to where it would be. */
+static bool btree_walk_or_begin(struct btree *t, struct bytes key, struct path *path)
+{
+    if (t->root)
+        return btree_walk(t, key, path);
+    t->root = t->first = t->last = node_new(t, ROOM_LEAST);
+    t->height = 1;
+    path->node[0] = t->root;
+    path->index[0] = 0;
+    return false;
+}
+
 void **btree_slot(struct btree *t, struct bytes key, bool *is_new)
 {
     struct path path;
-    if (t->root) {
-        *is_new = !btree_walk(t, key, &path);
-    } else {
-        t->root = t->first = t->last = node_new(t, ROOM_LEAST);
-        t->height = 1;
-        path.node[0] = t->root;
-        path.index[0] = 0;
-        *is_new = true;
-    }
+    *is_new = !btree_walk_or_begin(t, key, &path);
     if (*is_new)
         path_insert(t, &path, key);
     return &node_items(path.node[0])[path.index[0]];
+}
+
+void *btree_get_or_make(struct btree *t, struct bytes key,
+                        void *(*make)(void *context, struct bytes key, struct bytes *lasting),
+                        void *context)
+{
+    struct path path;
+    if (btree_walk_or_begin(t, key, &path))
+        return node_items(path.node[0])[path.index[0]];
+    struct bytes lasting;
+    void *value = make(context, key, &lasting);
+    path_insert(t, &path, lasting);
+    return node_items(path.node[0])[path.index[0]] = value;
 }
 
 void btree_rekey(struct btree *t, struct bytes lasting)

@@ -35,6 +35,11 @@ void *btree_get(const struct btree *, struct bytes key); /* NULL when absent */
  * holds NULL and must be filled before the next call.  For a new entry `key` must be the lasting
  * copy: so look with btree_get first, or fix it by btree_rekey. */
 void **btree_slot(struct btree *, struct bytes key, bool *is_new);
+/* The value under key, or, in one search, the one that `make` makes for it: *lasting is then the
+ * copy of the key that stays. */
+void *btree_get_or_make(struct btree *, struct bytes key,
+                        void *(*make)(void *context, struct bytes key, struct bytes *lasting),
+                        void *context);
 /* Replaces the borrowed key of the existing entry that equals `lasting` by `lasting`. */
 void btree_rekey(struct btree *, struct bytes lasting);
 void *btree_remove(struct btree *, struct bytes key); /* the value that was there, or NULL */

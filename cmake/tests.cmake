@@ -71,6 +71,13 @@ add_executable(bench_store tests/bench/bench_store.c) # the engine alone; run by
 target_link_libraries(bench_store PRIVATE store world_sim fail_server rules)
 add_executable(bench_journal tests/bench/bench_journal.c) # the commit log alone; run by hand
 target_link_libraries(bench_journal PRIVATE io world_uv fail_server rules)
+add_executable(bench_replay tests/bench/bench_replay.c) # a whole store's replay; run by hand
+target_compile_definitions(bench_replay PRIVATE _GNU_SOURCE)
+target_link_libraries(bench_replay PRIVATE store world_uv fail_server rules)
+if(mimalloc_FOUND AND NOT SANITIZE)
+  target_link_libraries(bench_replay PRIVATE mimalloc)
+  target_link_options(bench_replay PRIVATE LINKER:--no-as-needed)
+endif()
 add_executable(bench_sstable tests/bench/bench_sstable.c) # the format alone; run by hand
 target_link_libraries(bench_sstable PRIVATE sstable fail_server rules)
 

@@ -102,14 +102,13 @@ static struct partition_more *partition_more(struct memtable *m, struct partitio
     return p->more;
 }
 
-static struct partition *partition_add(struct memtable *m, struct bytes place)
+static void *partition_make(void *context, struct bytes place, struct bytes *lasting)
 {
+    struct memtable *m = context;
     struct partition *p = slab_alloc(&m->slab, partition_bytes(place.size));
     *p = (struct partition){ .deletion = deletion_none(), .place_size = (uint32_t)place.size };
     memcpy(p->place, place.data, place.size);
-    bool is_new;
-    *btree_slot(&m->partitions, bytes_of(p->place, place.size), &is_new) = p;
-    ensure(is_new);
+    *lasting = bytes_of(p->place, place.size);
     return p;
 }
 
@@ -347,9 +346,7 @@ void memtable_apply(struct memtable *m, const struct table *table, const struct 
     arena_reset(scratch);
     struct buf place = buf_in(scratch);
     comparable_partition(mutation->token, mutation->key, &place);
-    struct partition *p = memtable_partition(m, buf_bytes(&place));
-    if (!p)
-        p = partition_add(m, buf_bytes(&place));
+    struct partition *p = btree_get_or_make(&m->partitions, buf_bytes(&place), partition_make, m);
     struct applying a = { m, table, p, scratch };
     minima_add_mutation(&m->minima, mutation);
     if (!deletion_is_none(mutation->deletion))

@@ -47,10 +47,18 @@ struct engine_clock {
 
 static uint8_t engine_texts[2 * ENGINE_VALUE_MAX];
 
+static inline void engine_fill(void)
+{
+    struct prng prng = { 3 };
+    for (size_t i = 0; i < sizeof engine_texts; i++) {
+        uint8_t random = (uint8_t)prng_next(&prng);
+        engine_texts[i] = i / 32 % 2 ? (uint8_t) "the words of a text"[i % 19] : random;
+    }
+}
+
 /* Takes the arguments, stays on one processor with all its threads, and makes the values. */
 static inline struct engine_setup engine_begin(int argc, char **argv)
 {
-    struct prng prng = { 3 };
     cpu_set_t one;
     if (argc != 8) {
         fprintf(stderr, "%s is started by `rondo bench engine`\n", argv[0]);
@@ -65,10 +73,7 @@ static inline struct engine_setup engine_begin(int argc, char **argv)
     CPU_ZERO(&one);
     CPU_SET(strtoul(argv[7], NULL, 10), &one);
     (void)sched_setaffinity(0, sizeof one, &one);
-    for (size_t i = 0; i < sizeof engine_texts; i++) {
-        uint8_t random = (uint8_t)prng_next(&prng);
-        engine_texts[i] = i / 32 % 2 ? (uint8_t) "the words of a text"[i % 19] : random;
-    }
+    engine_fill();
     ensure(s.rows > 0 && s.value_bytes > 0 && s.value_bytes <= ENGINE_VALUE_MAX);
     return s;
 }

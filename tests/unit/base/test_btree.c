@@ -66,21 +66,37 @@ static struct entry key_draw(struct prng *prng, int kind, size_t range)
     return e;
 }
 
-static void tree_put(struct btree *t, struct model *m, struct bytes key)
+static void *entry_make(void *context, struct bytes key, struct bytes *lasting)
 {
-    bool is_new;
-    struct entry *there = model_get(m, key);
-    void **slot = btree_slot(t, key, &is_new);
-    ensure(is_new == !there);
-    ensure(*slot == there);
-    if (there)
-        return;
     struct entry *e = mem_alloc(sizeof *e);
     e->size = key.size;
     if (key.size)
         memcpy(e->bytes, key.data, key.size);
-    *slot = e;
-    btree_rekey(t, key_of(e));
+    *lasting = key_of(e);
+    *(struct entry **)context = e;
+    return e;
+}
+
+/* A new entry comes in two searches, with a key that lasts afterwards only; or in one. */
+static void tree_put(struct btree *t, struct model *m, struct bytes key)
+{
+    struct entry *there = model_get(m, key), *e = NULL;
+    if (m->count % 2) {
+        ensure(btree_get_or_make(t, key, entry_make, &e) == (there ? there : e));
+        ensure(!there == !!e);
+    } else {
+        bool is_new;
+        struct bytes lasting;
+        void **slot = btree_slot(t, key, &is_new);
+        ensure(is_new == !there);
+        ensure(*slot == there);
+        if (is_new) {
+            *slot = entry_make(&e, key, &lasting);
+            btree_rekey(t, lasting);
+        }
+    }
+    if (there)
+        return;
     size_t i = model_find(m, key);
     memmove(m->items + i + 1, m->items + i, (m->count - i) * sizeof m->items[0]);
     m->items[i] = e;

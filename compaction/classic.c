@@ -95,17 +95,15 @@ bool tombstones_take(const struct strategy *strategy, const struct compaction_no
 {
     struct garbage_rule rule = { strategy->tombstone_threshold,
                                  strategy->tombstone_interval_seconds, strategy->is_unchecked };
-    size_t i = 0;
-    while (i < count && !garbage_is_worth(now, places[i], &rule, arena))
-        i++;
-    if (i == count)
+    size_t place = garbage_first_worth(now, places, count, &rule, arena);
+    if (place == SIZE_MAX)
         return false;
-    pick_take(out, arena, &places[i], 1, 0);
+    pick_take(out, arena, &place, 1, 0);
     out->kind = COMPACTION_TOMBSTONES;
     pick_because(out,
                  "nothing is due to be merged; of one file %.0f%% of the cells can be purged, more "
                  "than tombstone_threshold %.4g",
-                 100 * garbage_ratio(&now->files[places[i]], now->gc_before), rule.threshold);
+                 100 * garbage_ratio(&now->files[place], now->gc_before), rule.threshold);
     return true;
 }
 

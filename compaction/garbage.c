@@ -145,59 +145,106 @@ double garbage_ratio(const struct compaction_file *file, int64_t gc_before)
     return drop_times_sum(file->drop_times, (double)gc_before) / cells;
 }
 
-static int by_left(const void *a, const void *b)
+/* The line of tokens cut at all ends of files: where one file alone lies, and how much of the ring
+ * that is.
+ *
+ *     A |-----------|          starts   1    2     3     4
+ *     B      |------------|    alone    A    -     B     -     upto: what lies alone before here
+ */
+struct line {
+    size_t count;
+    int64_t *starts;
+    double *upto;    /* count + 1 */
+    size_t *crowded; /* count + 1: pieces under several files before here */
+};
+struct end {
+    int64_t at;
+    int step;
+};
+
+static int by_place(const void *a, const void *b)
 {
-    int64_t x = ((const struct token_range *)a)->left, y = ((const struct token_range *)b)->left;
+    int64_t x = ((const struct end *)a)->at, y = ((const struct end *)b)->at;
     return (x > y) - (x < y);
 }
 
-/* The tokens of those files of the list that share keys with `file`, both ends included. */
-static size_t gather(const struct compaction_file *list, size_t count,
-                     const struct compaction_file *file, struct token_range *out)
+static size_t gather(const struct compaction_file *list, size_t count, struct end *out)
 {
-    size_t found = 0;
-    for (size_t i = 0; i < count; i++)
-        if (&list[i] != file && files_meet(&list[i], file))
-            out[found++] = (struct token_range){ .left = list[i].first, .right = list[i].last };
-    return found;
-}
-
-/* The share of the file's tokens that none of these cover. */
-static double share_alone(const struct local_ranges *local, const struct compaction_file *file,
-                          struct token_range *covered, size_t count)
-{
-    double all = local_coverage_raw(local, file->first, file->last), alone = 0;
-    int64_t at = file->first; /* the first that is not looked at yet */
-    qsort(covered, count, sizeof *covered, by_left);
+    size_t n = 0;
     for (size_t i = 0; i < count; i++) {
-        if (covered[i].left > at)
-            alone += local_coverage_raw(local, at, covered[i].left - 1);
-        if (covered[i].right >= file->last)
-            return all > 0 ? alone / all : 0;
-        if (covered[i].right >= at)
-            at = covered[i].right + 1;
+        out[n++] = (struct end){ list[i].first, 1 };
+        if (list[i].last != INT64_MAX)
+            out[n++] = (struct end){ list[i].last + 1, -1 };
     }
-    alone += local_coverage_raw(local, at, file->last);
-    return all > 0 ? alone / all : 0;
+    return n;
 }
 
-bool garbage_is_worth(const struct compaction_now *now, size_t place,
-                      const struct garbage_rule *rule, struct arena *arena)
+static void line_make(const struct compaction_now *now, struct arena *arena, struct line *out)
 {
-    const struct compaction_file *file = &now->files[place];
-    if (now->purges_nothing || now->now_seconds < file->created_seconds + rule->interval_seconds)
-        return false;
-    double ratio = garbage_ratio(file, now->gc_before);
-    if (!(ratio > rule->threshold))
-        return false;
-    if (rule->is_unchecked || is_expired(now, file, false))
-        return true;
-    struct token_range *covered =
-        arena_array(arena, struct token_range, now->files_count + now->others_count);
-    size_t count = gather(now->files, now->files_count, file, covered);
-    count += gather(now->others, now->others_count, file, covered + count);
-    if (!count)
-        return true;
-    return file->partitions >= PARTITIONS_MIN &&
-           ratio * share_alone(now->local, file, covered, count) > rule->threshold;
+    size_t files = now->files_count + now->others_count, n, i = 0;
+    struct end *ends = arena_array(arena, struct end, 2 * files);
+    int depth = 0;
+    n = gather(now->files, now->files_count, ends);
+    n += gather(now->others, now->others_count, ends + n);
+    qsort(ends, n, sizeof *ends, by_place);
+    *out = (struct line){ .starts = arena_array(arena, int64_t, n),
+                          .upto = arena_array(arena, double, n + 1),
+                          .crowded = arena_array(arena, size_t, n + 1) };
+    while (i < n) {
+        size_t at = out->count++;
+        int64_t first = ends[i].at;
+        for (; i < n && ends[i].at == first; i++)
+            depth += ends[i].step;
+        int64_t last = i < n ? ends[i].at - 1 : INT64_MAX;
+        out->starts[at] = first;
+        out->upto[at + 1] =
+            out->upto[at] + (depth == 1 ? local_coverage_raw(now->local, first, last) : 0);
+        out->crowded[at + 1] = out->crowded[at] + (depth > 1);
+    }
+}
+
+/* The piece that begins here; `count` behind the last. */
+static size_t line_find(const struct line *line, int64_t start)
+{
+    size_t low = 0, high = line->count;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (line->starts[middle] < start)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+/* Is enough of it purged where nothing else lies? */
+static bool is_worth_alone(const struct compaction_now *now, const struct line *line,
+                           const struct compaction_file *file, double ratio, double threshold)
+{
+    size_t from = line_find(line, file->first);
+    size_t to = file->last == INT64_MAX ? line->count : line_find(line, file->last + 1);
+    if (line->crowded[to] == line->crowded[from])
+        return true; /* it is alone */
+    double all = local_coverage_raw(now->local, file->first, file->last);
+    double alone = line->upto[to] - line->upto[from];
+    return file->partitions >= PARTITIONS_MIN && all > 0 && ratio * alone / all > threshold;
+}
+
+size_t garbage_first_worth(const struct compaction_now *now, const size_t *places, size_t count,
+                           const struct garbage_rule *rule, struct arena *arena)
+{
+    struct line line = { 0 };
+    for (size_t i = 0; !now->purges_nothing && i < count; i++) {
+        const struct compaction_file *file = &now->files[places[i]];
+        double ratio = garbage_ratio(file, now->gc_before);
+        if (now->now_seconds < file->created_seconds + rule->interval_seconds ||
+            !(ratio > rule->threshold))
+            continue;
+        if (!rule->is_unchecked && !line.count)
+            line_make(now, arena, &line);
+        if (rule->is_unchecked || is_worth_alone(now, &line, file, ratio, rule->threshold) ||
+            is_expired(now, file, false))
+            return places[i];
+    }
+    return SIZE_MAX;
 }

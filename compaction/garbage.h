@@ -27,11 +27,12 @@ struct garbage_block {
 void garbage_why(const struct compaction_now *, size_t place, struct garbage_block *out);
 /* Share of its cells that can be purged at gc_before, 0..1 and above. */
 double garbage_ratio(const struct compaction_file *, int64_t gc_before);
-/* Is one file by itself worth a compaction, for what can be purged in it? */
+/* The first of these files that is worth a compaction by itself, for what can be purged in it;
+ * SIZE_MAX: none is. */
 struct garbage_rule { /* of the table: model/params.h */
     double threshold;
     int64_t interval_seconds;
     bool is_unchecked;
 };
-bool garbage_is_worth(const struct compaction_now *, size_t place, const struct garbage_rule *,
-                      struct arena *);
+size_t garbage_first_worth(const struct compaction_now *, const size_t *places, size_t count,
+                           const struct garbage_rule *, struct arena *);

@@ -176,6 +176,12 @@ END_TEST
 
 /* ---- worth a compaction by itself ---- */
 
+/* Is the first file? */
+static bool is_worth(const struct compaction_now *now, const struct garbage_rule *rule)
+{
+    return garbage_first_worth(now, (size_t[]){ 0 }, 1, rule, &arena) == 0;
+}
+
 /* So many cells can be purged since 5,000 seconds. */
 static struct drop_times drops_of(uint32_t purged)
 {
@@ -218,10 +224,9 @@ START_TEST(a_file_is_worth_it_by_what_can_be_purged_and_nothing_else_covers)
     files[0].partitions = (uint64_t)worths[_i].partitions;
     files[0].cells_a_partition = 1000 / worths[_i].partitions;
     files[0].created_seconds = now.now_seconds - worths[_i].age;
-    ck_assert_msg(garbage_is_worth(&now, 0, &rule, &arena) == worths[_i].is_worth, "%s",
-                  worths[_i].why);
+    ck_assert_msg(is_worth(&now, &rule) == worths[_i].is_worth, "%s", worths[_i].why);
     now.purges_nothing = true;
-    ck_assert(!garbage_is_worth(&now, 0, &rule, &arena));
+    ck_assert(!is_worth(&now, &rule));
 }
 END_TEST
 
@@ -236,9 +241,33 @@ START_TEST(what_several_files_cover_is_counted_once)
     files[0].drop_times = &drops; /* 30% of its tokens are covered */
     files[0].partitions = 1000;
     files[0].cells_a_partition = 1;
-    ck_assert(garbage_is_worth(&now, 0, &rule, &arena));
+    ck_assert(is_worth(&now, &rule));
     rule.threshold = 0.28 * 0.701;
-    ck_assert(!garbage_is_worth(&now, 0, &rule, &arena));
+    ck_assert(!is_worth(&now, &rule));
+}
+END_TEST
+
+START_TEST(of_many_files_the_first_in_the_given_order)
+{
+    struct drop_times few = drops_of(100), many = drops_of(900);
+    struct garbage_rule rule = { .threshold = 0.2 };
+    struct buf text = buf_in(&arena);
+    for (unsigned i = 0; i < 100; i++) /* each has half for itself */
+        buf_printf(&text, "0:%u-%g*1 ", i, i + (i % 2 ? 1.0 : 1.5));
+    struct compaction_now now = now_of(files_of(arena_text(&arena, buf_bytes(&text))));
+    for (size_t i = 0; i < now.files_count; i++) {
+        files[i].partitions = 1000;
+        files[i].cells_a_partition = 1;
+        files[i].drop_times = i == 40 || i == 70 ? &many : &few;
+    }
+    size_t order[] = { 5, 70, 3, 40, 1 };
+    ck_assert_uint_eq(garbage_first_worth(&now, order, 5, &rule, &arena), 70);
+    ck_assert_uint_eq(garbage_first_worth(&now, order + 2, 3, &rule, &arena), 40);
+    ck_assert_uint_eq(garbage_first_worth(&now, order, 1, &rule, &arena), SIZE_MAX);
+    rule.threshold = 0.61; /* 0.9 of two thirds */
+    ck_assert_uint_eq(garbage_first_worth(&now, order, 5, &rule, &arena), SIZE_MAX);
+    rule.threshold = 0.59;
+    ck_assert_uint_eq(garbage_first_worth(&now, order, 5, &rule, &arena), 70);
 }
 END_TEST
 
@@ -251,9 +280,9 @@ START_TEST(an_expired_file_is_worth_it_whatever_covers_it)
     files[0].drop_times = &drops;
     files[0].partitions = 10;
     files[0].cells_a_partition = 100;
-    ck_assert(garbage_is_worth(&now, 0, &rule, &arena));
+    ck_assert(is_worth(&now, &rule));
     files[1].timestamp_min = 9;
-    ck_assert(!garbage_is_worth(&now, 0, &rule, &arena));
+    ck_assert(!is_worth(&now, &rule));
 }
 END_TEST
 
@@ -306,6 +335,7 @@ int main(void)
     tcase_add_loop_test(t, a_file_is_worth_it_by_what_can_be_purged_and_nothing_else_covers, 0,
                         array_count(worths));
     tcase_add_test(t, what_several_files_cover_is_counted_once);
+    tcase_add_test(t, of_many_files_the_first_in_the_given_order);
     tcase_add_test(t, an_expired_file_is_worth_it_whatever_covers_it);
     tcase_add_test(t, the_ratio_is_of_all_cells);
     tcase_add_test(t, expired_inputs_of_a_pick_go_unread);

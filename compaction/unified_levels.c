@@ -54,7 +54,7 @@ static double first_bound(struct unified *unified, const struct local_ranges *lo
 
 static double next_bound(const struct unified *unified, double bound, size_t level)
 {
-    return floor(bound * (double)unified_fanout(&unified->options, level));
+    return bound * (double)unified_fanout(&unified->options, level);
 }
 
 size_t unified_level_of(struct unified *unified, const struct local_ranges *local, double density)

@@ -84,6 +84,13 @@ static const struct example {
       "BCD",
       "ABCDE",
       "ABCDE" },
+    /* Sets before the due one join it by themselves, or by way of one another. */
+    { { { 0, 3 }, { 2, 5 }, { 4, 9 }, { 8, 12 }, { 8, 12 } },
+      "AB BC CDE",
+      3,
+      "CDE",
+      "BCDE",
+      "ABCDE" },
     /* Ends that meet in one token are over one another; a gap is between others. */
     { { { 0, 5 }, { 5, 9 }, { 10, 12 } }, "AB C", 1, "AB C", "AB C", "AB C" },
     { { { 0, 9 }, { 0, 9 }, { 0, 9 } }, "ABC", 4, "", "", "" },

@@ -9,11 +9,11 @@
 #include "base/calendar.h"
 #include "compaction/compactor_inside.h"
 #include "compaction/garbage.h"
+#include "compaction/strategy_inside.h"
 
 #include <stdarg.h>
 
 enum { STEPS_MAX = 100 };
-static const double mib = 1048576;
 
 struct sentences {
     struct arena *arena;
@@ -58,16 +58,18 @@ static void plan_step(void *context, const struct forecast_step *step)
 {
     struct sentences *s = context;
     const struct compaction_pick *p = step->pick;
+    char size[SIZE_TEXT_BYTES], to_size[SIZE_TEXT_BYTES];
     uint64_t bytes = 0;
     for (size_t i = 0; i < p->count; i++)
         bytes += step->files[p->files[i]].bytes;
+    size_text((double)bytes, size);
     if (p->kind == COMPACTION_EXPIRED)
         say(s, "%zu expired files go unread: %s", p->expired_count, p->reason);
     else if (p->kind == COMPACTION_RELEVEL)
-        say(s, "one file of %.1f MiB changes its level: %s", (double)bytes / mib, p->reason);
+        say(s, "one file of %s changes its level: %s", size, p->reason);
     else
-        say(s, "%zu files of %.1f MiB become %.1f MiB: %s", p->count, (double)bytes / mib,
-            (double)step->output_bytes / mib, p->reason);
+        say(s, "%zu files of %s become %s: %s", p->count, size,
+            size_text((double)step->output_bytes, to_size), p->reason);
 }
 
 static void figures_add(struct forecast_figures *into, const struct forecast_figures *f)
@@ -209,11 +211,12 @@ enum err compactor_why(struct compactor *c, const struct uuid *id, uint64_t gene
             const struct compaction_now *now = &look.groups[i].now;
             const struct compaction_file *f = &now->files[k];
             struct garbage_block block;
+            char size[SIZE_TEXT_BYTES];
             if (f->id != generation)
                 continue;
             is_found = true;
-            say(&s, "it has about %llu partitions in %.1f MiB, written at %s",
-                (unsigned long long)f->partitions, (double)f->bytes / mib,
+            say(&s, "it has about %llu partitions in %s, written at %s",
+                (unsigned long long)f->partitions, size_text((double)f->bytes, size),
                 date_text(arena, f->created_seconds));
             garbage_why(now, k, &block);
             why_past(&s, now, f, &block);

@@ -16,6 +16,7 @@
 #include "command/sweep_engine.h"
 #include "command/sweep_model.h"
 #include "command/sweep_page.h"
+#include "command/sweep_ring.h"
 #include "command/sweep_table.h"
 #include "command/tell.h"
 
@@ -33,6 +34,7 @@ struct sweeping {
     struct progress progress;
     uint64_t done;
     double floors[SWEEP_STOPS_MAX]; /* of the form below */
+    const double *flush_bytes;      /* ... of the run that found them */
     const char *floors_form;        /* NULL: of none yet */
     struct report report;
 };
@@ -149,7 +151,9 @@ static enum err run(struct sweeping *s, const struct sweep_setting *setting, boo
                                             .context = s };
     uint64_t begun = tell_now_ns();
     folder_remove(folder);
-    enum err err = sweep_engine(&options, &s->arena, out, &s->report);
+    enum err err = s->sweep.nodes && !is_floor
+                       ? sweep_ring(&options, s->flush_bytes, &s->arena, out, &s->report)
+                       : sweep_engine(&options, &s->arena, out, &s->report);
     folder_remove(folder);
     out->seconds = (double)(tell_now_ns() - begun) / 1e9;
     return err;
@@ -161,17 +165,18 @@ static enum err floors_find(struct sweeping *s, const struct sweep_setting *sett
     struct sweep_row floors;
     if (s->floors_form && strcmp(s->floors_form, setting->form) == 0)
         return OK;
-    const struct sweep_stops *known = NULL;
+    const struct sweep_row *known = NULL;
     for (size_t i = 0; i < s->result.rows_count; i++)
         for (size_t k = 0; k < s->sweep.settings_count; k++)
             if (strcmp(s->sweep.settings[k].name, s->result.rows[i].name) == 0 &&
                 strcmp(s->sweep.settings[k].form, setting->form) == 0)
-                known = &s->result.rows[i].measured;
+                known = &s->result.rows[i];
     enum err err = known ? OK : run(s, setting, true, &floors);
     if (!known)
-        known = &floors.measured;
+        known = &floors;
     for (size_t i = 0; i < s->sweep.stops_count && err == OK; i++)
-        s->floors[i] = known->at[i].floor_bytes;
+        s->floors[i] = known->measured.at[i].floor_bytes;
+    s->flush_bytes = known->flush_bytes;
     s->floors_form = err == OK ? setting->form : NULL;
     return err;
 }

@@ -59,6 +59,9 @@ void sweep_model_flushes(const struct sweep *s, const struct sweep_setting *sett
 
 /* ---- what becomes of it ---- */
 
+/* Each node of a ring has its share of rows and of each flush; so what is predicted is one node. */
+static double nodes_of(const struct sweep *s) { return s->nodes ? s->nodes : 1; }
+
 static struct forecast_rows rows_of(const struct sweep *s, const struct sweep_setting *setting,
                                     const double *flush_bytes)
 {
@@ -67,7 +70,7 @@ static struct forecast_rows rows_of(const struct sweep *s, const struct sweep_se
         *(i < s->load_flushes ? &loaded : &updated) += flush_bytes[i];
     bool is_register = setting->partition == STAND_PER_REGISTER;
     return (struct forecast_rows){
-        .rows = (double)s->rows,
+        .rows = (double)s->rows / nodes_of(s),
         .row_bytes = loaded / (double)s->rows,
         .update_bytes = s->updates ? updated / (double)s->updates : 0,
         .of_partition = is_register ? (double)s->stand.documents_per_register : 1,
@@ -88,19 +91,18 @@ static void stop_fill(struct forecast *f, const struct sweep *s, uint64_t flush,
     out->space_over_floor = (double)now.bytes / now.floor_bytes;
     out->filter_skips = now.files_a_key - out->sstables_per_read;
     out->files = (double)now.files;
-    out->written_bytes = (double)now.written_bytes;
-    out->data_bytes = (double)now.bytes;
-    out->floor_bytes = now.floor_bytes;
+    out->written_bytes = (double)now.written_bytes * nodes_of(s);
+    out->data_bytes = (double)now.bytes * nodes_of(s);
+    out->floor_bytes = now.floor_bytes * nodes_of(s);
 }
 
 static struct forecast *forecast_begin(const struct sweep *s, const struct sweep_setting *setting,
                                        const struct table *table, const double *flush_bytes)
 {
-    double mib = 1 << 20;
+    double unit = s->nodes ? 0 : fmax(1, (1 << 20) * s->scale); /* nodes have theirs */
     struct forecast_options options = {
         .params = &table->params->compaction,
-        .scale = { .flush_floor_bytes = (uint64_t)fmax(1, mib * s->scale),
-                   .flush_round_bytes = (uint64_t)fmax(1, mib * s->scale) },
+        .scale = { .flush_floor_bytes = (uint64_t)unit, .flush_round_bytes = (uint64_t)unit },
         .rows = rows_of(s, setting, flush_bytes),
         .seed = s->seed,
     };
@@ -118,7 +120,8 @@ void sweep_model(const struct sweep *s, const struct sweep_setting *setting,
     struct forecast *f = forecast_begin(s, setting, table, flush_bytes);
     *out = (struct sweep_stops){ 0 };
     for (uint64_t i = 0; i < sweep_flushes(s); i++) {
-        forecast_flush(f, (uint64_t)flush_bytes[i], i < s->load_flushes ? 0 : 1, NULL, NULL);
+        forecast_flush(f, (uint64_t)(flush_bytes[i] / nodes_of(s)), i < s->load_flushes ? 0 : 1,
+                       NULL, NULL);
         if (out->count < s->stops_count && s->stops[out->count] == i + 1) {
             stop_fill(f, s, i + 1, &out->at[out->count]);
             out->count++;

@@ -130,3 +130,17 @@ def test_a_full_disk_keeps_what_is_done(file, tmp_path):
                           capture_output=True, text=True, env=ENVIRONMENT, timeout=600)
     assert done.returncode == 1, done.stderr
     assert "space" in done.stderr and "goes on" in done.stderr, done.stderr
+
+
+def test_a_ring_is_started_measured_and_stopped(file, tmp_path):
+    text = file.read_text().replace("rows: 20000", "on: ring-1\nrows: 6000").replace("flushes: 57", "flushes: 4")
+    text = text.replace("rows: 5000, flushes: 3", "rows: 3000, flushes: 1").replace("scale: 0.006\n", "")
+    text = text.replace("stops: [53, 55, 57, 58, 59, 60]", "stops: [4, 5]").split("  - { name: UCS N")[0]
+    ring = tmp_path / "ring.yaml"
+    ring.write_text(text)
+    row, = json.loads(sweep(ring, "--out", tmp_path / "out", "--json").stdout)["rows"]
+    assert row["name"] == "UCS T4" and [stop["flush"] for stop in row["stops"]] == [4, 5]
+    assert row["predicted"]["rewrites_per_byte"] == pytest.approx(row["rewrites_per_byte"], rel=0.1)
+    assert row["predicted"]["sstables_per_read"] == pytest.approx(row["sstables_per_read"], abs=0.5)
+    assert row["after_major"]["sstables_per_read"] == 1
+    assert sorted(p.name for p in (tmp_path / "out").iterdir()) == ["sweep.html", "sweep.json"]

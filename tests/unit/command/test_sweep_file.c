@@ -11,7 +11,7 @@ static struct arena arena;
 static struct report report;
 static struct sweep sweep;
 
-static const char *const shipped[] = { "rum", "small", "scaling", "granularity", "chunks" };
+static const char *const shipped[] = { "rum", "small", "scaling", "granularity", "chunks", "ring" };
 
 static void shipped_read(const char *name, uint64_t rows)
 {

@@ -40,7 +40,7 @@ enum {
     COMPACT_END,
 };
 enum { STEPS_A_LOOK = 4, PACE_BYTES = 16 * 1024 };
-static const uint64_t look_again_bytes = 64 * 1024 * 1024; /* at the space */
+static const uint64_t look_again_bytes = UINT64_C(64) << 20; /* at the space */
 
 static struct compaction *compaction_of(struct op *op)
 {

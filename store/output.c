@@ -1,12 +1,16 @@
 /* output.c - see output.h.
  *
  *     pick ──> opened | wrote | synced | dropped | closed ──> pick ... ──> ended
+ *     behind sync ──> behind drop ──> behind end                beside it, while rows come
  *     let go ──> shut ──> ... ──> remove ──> removed ... ──> ended             output_abandon
  *
  * One loop serves opening, draining and finishing: `pick` looks at one component after the other
  * and does the next thing that is missing: the file, its bytes, their sync, their going from the
  * system's cache, its closing.  What is wanted of whom depends on the phase: data and index are
  * open while rows come, the others begin and end with output_finish.
+ *
+ * While rows come nobody waits for a disk: every 8 MiB are synced behind the back of who writes the
+ * next 8 MiB.  Only when those are full too he waits.  A sync that fails fails the output.
  *
  * Checksums.db covers all other components but Data.db, which has its own; so it is made last, over
  * a TOC that names it.
@@ -16,7 +20,8 @@
 
 #include "base/mem.h"
 
-enum { PICK, OPENED, WROTE, SYNCED, DROPPED, CLOSED };
+enum { PICK, OPENED, WROTE, SYNCED, DROPPED, CLOSED, BEHIND };
+enum { BEHIND_SYNC, BEHIND_DROP, BEHIND_END };
 enum { SHUT, REMOVE };
 enum { FULL_BYTES = 256 * 1024, SYNC_BYTES = 8 * 1024 * 1024 };
 
@@ -42,6 +47,10 @@ struct output {
     unsigned at; /* component */
     bool is_finishing;
     enum err err;
+    struct op behind; /* syncs `behind_part` while others go on */
+    struct io_req behind_req;
+    struct part *behind_part;
+    enum err behind_err; /* the first that it met */
 };
 
 static struct output *output_of(struct op *op) { return owner_of(op, struct output, op); }
@@ -55,12 +64,76 @@ static struct buf *pending(struct output *o, unsigned c)
     return c == COMPONENT_INDEX ? sstable_writer_index(o->writer) : &o->parts[c].own;
 }
 
+/* ---- behind ---- */
+
+static struct output *output_behind(struct op *op) { return owner_of(op, struct output, behind); }
+
+static struct op_next behind_sync(struct op *op)
+{
+    struct output *o = output_behind(op);
+    o->behind_part->unsynced = 0; /* what is written from now on is the next one's */
+    io_sync(o->io, &o->behind_req, op, o->behind_part->file);
+    return op_wait(BEHIND_DROP);
+}
+
+static struct op_next behind_drop(struct op *op)
+{
+    struct output *o = output_behind(op);
+    if (o->behind_req.busy)
+        return op_wait(BEHIND_DROP);
+    if (o->behind_req.err) {
+        o->behind_err = o->behind_req.err;
+        return op_end(op, o->behind_err);
+    }
+    io_drop_cache(o->io, &o->behind_req, op, o->behind_part->file);
+    return op_wait(BEHIND_END);
+}
+
+/* If it failed, the system has its own way to make room. */
+static struct op_next behind_end(struct op *op)
+{
+    const struct output *o = output_behind(op);
+    return o->behind_req.busy ? op_wait(BEHIND_END) : op_end(op, OK);
+}
+
+static const struct op_state behind_states[] = {
+    [BEHIND_SYNC] = { "behind sync", behind_sync, TO(BEHIND_DROP) },
+    [BEHIND_DROP] = { "behind drop", behind_drop, TO(BEHIND_END) },
+    [BEHIND_END] = { "behind end", behind_end, 0 },
+};
+
+static bool is_behind(const struct output *o) { return o->behind_part != NULL; }
+
+static void behind_release(struct op *op)
+{
+    struct output *o = output_behind(op);
+    ensure(!o->behind_req.busy);
+    o->behind_part = NULL;
+    if (o->done)
+        op_wake(&o->op);
+}
+
+static void behind_start(struct output *o, struct part *p)
+{
+    ensure(!is_behind(o));
+    o->behind_part = p;
+    op_start(&o->behind, io_ops(o->io), NULL, behind_states, behind_release);
+}
+
 /* ---- the loop ---- */
 
 static struct op_next output_open_part(struct output *o, struct part *p)
 {
     io_open(o->io, &o->req, &o->op, p->path, IO_CREATE, &p->file);
     return op_wait(OPENED);
+}
+
+/* While rows come: true when it has to be waited for. */
+static bool output_trails(struct output *o, struct part *p)
+{
+    if (p->unsynced >= SYNC_BYTES && !is_behind(o))
+        behind_start(o, p);
+    return p->unsynced >= 2 * SYNC_BYTES;
 }
 
 /* Nothing is missing for this component: false.  Else it has been started, and *next says where it
@@ -70,19 +143,21 @@ static bool output_part(struct output *o, unsigned c, struct op_next *next)
     struct part *p = &o->parts[c];
     struct buf *bytes = pending(o, c);
     bool is_wanted = is_streamed(c) || (o->is_finishing && bytes->size > 0);
-    uint64_t sync_at = o->is_finishing ? 1 : SYNC_BYTES;
     if (!p->file && !p->is_closed && is_wanted) {
         *next = output_open_part(o, p);
     } else if (p->file && bytes->size > 0) {
         io_write(o->io, &o->req, &o->op, p->file, bytes->data, bytes->size, p->offset);
         *next = op_wait(WROTE);
-    } else if (p->file && p->unsynced >= sync_at) {
+    } else if (p->file && !o->is_finishing) {
+        *next = op_wait(BEHIND);
+        return output_trails(o, p);
+    } else if (p->file && p->unsynced > 0) {
         io_sync(o->io, &o->req, &o->op, p->file);
         *next = op_wait(SYNCED);
-    } else if (p->file && p->undropped >= sync_at) {
+    } else if (p->file && p->undropped > 0) {
         io_drop_cache(o->io, &o->req, &o->op, p->file);
         *next = op_wait(DROPPED);
-    } else if (p->file && o->is_finishing) {
+    } else if (p->file) {
         p->is_closed = true;
         io_close(o->io, &o->req, &o->op, &p->file);
         *next = op_wait(CLOSED);
@@ -96,6 +171,9 @@ static struct op_next output_pick(struct op *op)
 {
     struct output *o = output_of(op);
     struct op_next next;
+    if (o->is_finishing && is_behind(o))
+        return op_wait(BEHIND);
+    o->err = o->err ? o->err : o->behind_err;
     if (o->err)
         return op_end(op, o->err);
     for (; o->at < COMPONENT_COUNT; o->at++)
@@ -165,9 +243,16 @@ static struct op_next output_closed(struct op *op)
     return op_goto(PICK);
 }
 
+/* Until the sync behind has ended. */
+static struct op_next output_waits(struct op *op)
+{
+    return is_behind(output_of(op)) ? op_wait(BEHIND) : op_goto(PICK);
+}
+
 static const struct op_state states[] = {
     [PICK] = { "output pick", output_pick,
-               TO(OPENED) | TO(WROTE) | TO(SYNCED) | TO(DROPPED) | TO(CLOSED) },
+               TO(OPENED) | TO(WROTE) | TO(SYNCED) | TO(DROPPED) | TO(CLOSED) | TO(BEHIND) },
+    [BEHIND] = { "output behind", output_waits, TO(PICK) },
     [OPENED] = { "output opened", output_opened, TO(PICK) },
     [WROTE] = { "output wrote", output_wrote, TO(PICK) },
     [SYNCED] = { "output synced", output_synced, TO(PICK) },
@@ -180,7 +265,7 @@ static const struct op_state states[] = {
 static struct op_next output_shut(struct op *op)
 {
     struct output *o = output_of(op);
-    if (o->req.busy)
+    if (o->req.busy || is_behind(o))
         return op_wait(SHUT);
     while (o->at < COMPONENT_COUNT && !o->parts[o->at].file)
         o->at++;
@@ -354,7 +439,7 @@ void output_free(struct output **out)
     *out = NULL;
     if (!o)
         return;
-    ensure(!o->done);
+    ensure(!o->done && !is_behind(o));
     for (unsigned c = 0; c < COMPONENT_COUNT; c++) {
         ensure(!o->parts[c].file);
         buf_deinit(&o->parts[c].own);

@@ -5,7 +5,8 @@
  *
  * Private to store/.  Whoever makes SSTables (outputs.h, import.h) feeds the writer
  * (sstable/writer.h) row by row and lets go when it is full.  Data and index are streamed: synced
- * every 8 MiB, and what is synced is dropped from the system's cache.  The files get their final
+ * every 8 MiB, while the next ones are written, and what is synced is dropped from the system's
+ * cache.  The files get their final
  * names by a swap.
  */
 // SPDX-License-Identifier: Apache-2.0

@@ -275,7 +275,8 @@ static int measured_run(struct sweeping *s)
         return EXIT_FAILED;
     interrupt_defer();
     enum err err = settings_run(s);
-    result_print(s);
+    if (s->result.rows_count)
+        result_print(s);
     if (err == OK)
         return EXIT_DONE;
     (void)tell("%s; %zu of %zu rows are in %s, and the same command goes on behind them",

@@ -379,15 +379,19 @@ def test_a_plan_tells_what_another_setting_would_do_and_changes_nothing(ring, no
     assert "there is no table" in rondo(node, "compaction", "plan", "k", "nix", "--with", "N", code=1)
 
 
-def test_why_tells_what_keeps_a_file(node, session):
+def test_why_tells_what_keeps_a_file(ring, node, session):
     make(session, "asked", (UCS % "T8") + " AND gc_grace_seconds = 3600")
     write(node, session, "asked")
     session.execute("DELETE FROM k.asked WHERE a = 1")
     rondo(node, "flush", "k", "asked")
-    for name in files(node, "asked"):
+    def why(name):
         said = told(node, "compaction", "why", name)["result"]
         assert (said["keyspace"], said["table"]) == ("k", "asked")
-        assert said["why"] and all(w["sentence"] for w in said["why"])
+        return "\n".join(w["sentence"] for w in said["why"])
+    told_of = [why(name) for name in files(node, "asked")]
+    assert sum("without a time to live" in t for t in told_of) == ring.shards
+    deletion = [t for t in told_of if "everything in it is deleted" in t]
+    assert len(deletion) == 1 and "gc_grace_seconds (3600)" in deletion[0] and "may hold older data" in deletion[0]
     at = next((node.folder / "data" / "k").glob("asked-*/*-Data.db"))
     shown = rondo(node, "compaction", "why", at).splitlines()
     assert shown[0] == "k.asked" and len(shown) > 2

@@ -19,7 +19,7 @@
 #include "compaction/compactor.h"
 #include "compaction/compactor_notes.h"
 
-enum { COMPACTOR_WHY_BYTES = 320 };
+enum { COMPACTOR_WHY_BYTES = 320, COMPACTOR_LEVELS = 16 };
 
 /* Files that may be merged with one another (strategy.h), and what was found out about them. */
 struct tended_group {
@@ -28,7 +28,8 @@ struct tended_group {
     struct strategy *strategy;
     bool has_files; /* at the last look */
     uint64_t pending, pending_bytes, backlog_bytes;
-    bool has_pick; /* due, and not begun: in the table's `picks` */
+    uint64_t pending_at[COMPACTOR_LEVELS]; /* by level; what is above is with the last */
+    bool has_pick;                         /* due, and not begun: in the table's `picks` */
     struct compaction_now now;
     struct compaction_pick pick;
     char reason[COMPACTOR_WHY_BYTES]; /* of the pick; or why there is none */
@@ -83,6 +84,7 @@ struct run {
     struct io_req req;
     uint64_t input_bytes; /* stored, of those that are read */
     uint64_t paced_bytes; /* of them, so far */
+    double late;          /* the share of it that had piled up when it began */
     uint64_t began_ns;
     bool is_extra, may_reduce;
     bool is_unwanted;       /* a person has stopped it: it is not begun again at once */
@@ -157,6 +159,9 @@ void look_take(struct compactor *, struct tended *, struct arena *, struct look 
 void look_done(struct look *);
 /* Levels, what is due, and the pick where one may begin: into the table's groups. */
 void look_at(struct compactor *, struct tended *);
+
+/* Of so many compactions that are due at a level: the share that has piled up. */
+double late_share(uint64_t pending);
 
 /* ---- compactor_run.c ---- */
 /* Takes over the arena, in which the description and the pick are. */

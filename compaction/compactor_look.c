@@ -119,18 +119,24 @@ void look_done(struct look *look)
 
 /* One compaction that is due at a level is how every setting lives: it runs, or it is the next.
  * What is due beyond it has piled up. */
+double late_share(uint64_t pending)
+{
+    return pending > 1 ? (double)(pending - 1) / (double)pending : 0;
+}
+
 static void group_measure(struct tended_group *g, const struct compaction_now *now,
                           struct arena *arena)
 {
     struct compaction_level *levels;
     size_t count = strategy_levels(g->strategy, now, arena, &levels);
     g->pending = g->pending_bytes = g->backlog_bytes = 0;
+    memset(g->pending_at, 0, sizeof g->pending_at);
     for (size_t i = 0; i < count; i++) {
         uint64_t pending = levels[i].pending, bytes = levels[i].pending_bytes;
         g->pending += pending;
         g->pending_bytes += bytes;
-        if (pending > 1)
-            g->backlog_bytes += (uint64_t)((double)bytes * (double)(pending - 1) / (double)pending);
+        g->pending_at[u64_min(i, COMPACTOR_LEVELS - 1)] += pending;
+        g->backlog_bytes += (uint64_t)((double)bytes * late_share(pending));
     }
 }
 

@@ -9,12 +9,13 @@
  * Files then pile up, reads get slower, and in the end the disk is full.  So writers are slowed, by
  * how much has piled up:
  *
- *     backlog = what is due beyond one compaction a level (which is how every setting lives), less
- *               a memtable's worth (one flush more or less is no sign)
+ *     backlog = what is due beyond one compaction a level (which is how every setting lives), and
+ *               the same share of what runs, as far as it has to go; less a memtable's worth (one
+ *               flush more or less is no sign)
  *     rate    = what compactions have read a second of late, all of the shard's
  *     T       = backlog / rate: seconds of work that has piled up
- *     wait    = T^2 * 1.1 us a KiB written                       T 1 s: 1 us    10 s: 0.1 ms
- *                                                                  30 s: 1 ms    5 min: 0.1 s
+ *     wait    = T^2 * 20 us a KiB written          T 1 s: 20 us    5 s: 0.5 ms    10 s: 2 ms
+ *                                                   30 s: 18 ms    from 70 s on: 0.1 s
  *
  * A proportional control: the backlog grows as long as writers are too fast for it, and with it the
  * wait, until what comes in is what compaction can do; then it stays.  Where it comes to rest does
@@ -30,9 +31,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "compaction/compactor_inside.h"
 
-static const double ahead_seconds = 0.1, second = 1e9, rate_default = 64 << 20, rate_min = 1 << 20;
+static const double ahead_seconds = 0.1, second = 1e9, rate_default = 64 << 20, rate_min = 64 << 10;
 static const uint64_t nap_ns_max = 500000000;
-static const double slow_ns_a_square_second = 1100, slow_ns_max = 1e8, slow_ns_min = 100;
+static const double slow_ns_a_square_second = 20000, slow_ns_max = 1e8, slow_ns_min = 100;
 
 /* ---- pace ---- */
 
@@ -101,6 +102,10 @@ static double backlog(const struct compactor *c)
             if (!tended_is_off(t) && g->rests_until_ns <= io_now(c->io))
                 bytes += g->backlog_bytes;
         }
+    for (const struct list *l = c->runs.next; l != &c->runs; l = l->next) {
+        const struct run *r = owner_of(l, struct run, link);
+        bytes += (uint64_t)(r->late * (double)run_ahead_bytes(r));
+    }
     return (double)(bytes - u64_min(bytes, c->options.memtable_bytes));
 }
 

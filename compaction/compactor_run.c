@@ -303,6 +303,10 @@ void run_start(struct compactor *c, struct tended *t, const struct look_group *l
     r->id = ++c->last_id;
     r->task = uuid_timed(uuid_time_of_micros((uint64_t)io_wall(c->io)), random);
     r->class = g ? strategy_class(g->strategy) : t->table->params->compaction.class;
+    if (g && !ask)
+        r->late = late_share(
+            pick->level < 0 ? g->pending
+                            : g->pending_at[u64_min((uint64_t)pick->level, COMPACTOR_LEVELS - 1)]);
     r->may_reduce = !ask || !asking_names_files(ask);
     r->began_ns = io_now(c->io);
     t->users++;

@@ -1,0 +1,204 @@
+/* test_compactor_debt.c - writers against compaction: what piles up stays bounded, and writers are
+ * slowed evenly.
+ *
+ * First as many writers as there are write as fast as they can, under a throughput that cannot keep
+ * up with them: that shows how much the store bears.  Then they write half of it, for long.
+ * RONDO_LONG=1: an hour of virtual time instead of minutes.
+ */
+// SPDX-License-Identifier: Apache-2.0
+#include "rig_rows.h"
+
+#include <stdlib.h>
+
+enum { WRITERS = 8, KEYS = 4000, VALUE_BYTES = 1000, RATE = 512 << 10, WAITS_MAX = 1 << 22 };
+static const uint64_t second = 1000000000ull;
+
+static struct debt {
+    struct writer {
+        struct op op;
+        struct io_req req;
+        struct buf mutation;
+        uint64_t began_ns;
+        bool is_sent;
+    } writers[WRITERS];
+    struct prng prng;
+    uint64_t pause_ns, written;
+    bool must_end;
+    struct wait { /* of each write, in the order of their ends */
+        uint64_t at_ns, ns;
+    } * waits;
+    size_t waits_count;
+} debt;
+
+enum { SEND, SENT };
+
+static struct op_next writer_send(struct op *op)
+{
+    static uint8_t value[VALUE_BYTES];
+    struct writer *w = owner_of(op, struct writer, op);
+    char key[24];
+    if (w->req.busy)
+        return op_wait(SEND);
+    if (debt.must_end)
+        return op_end(op, OK);
+    for (size_t i = 0; i < sizeof value; i += 8)
+        put_be64(value + i, prng_next(&debt.prng));
+    snprintf(key, sizeof key, "key%llu", (unsigned long long)prng_below(&debt.prng, KEYS));
+    buf_clear(&w->mutation);
+    stage_put(rig_find("t"), key, 1, bytes_of(value, sizeof value), (int64_t)++debt.written,
+              &w->mutation);
+    w->began_ns = io_now(rig.stage.io);
+    store_apply(rig.stage.store, &w->req, op, buf_bytes(&w->mutation));
+    return op_wait(SENT);
+}
+
+static struct op_next writer_sent(struct op *op)
+{
+    struct writer *w = owner_of(op, struct writer, op);
+    uint64_t now = io_now(rig.stage.io);
+    if (w->req.busy)
+        return op_wait(SENT);
+    ck_assert(w->req.err == OK || w->req.err == ERR_OVERLOADED);
+    ck_assert_uint_lt(debt.waits_count, WAITS_MAX);
+    debt.waits[debt.waits_count++] = (struct wait){ now, now - w->began_ns };
+    uint64_t pause =
+        debt.pause_ns ? debt.pause_ns / 2 + prng_below(&debt.prng, debt.pause_ns) : second / 100;
+    io_sleep(rig.stage.io, &w->req, op, pause);
+    return op_wait(SEND);
+}
+
+static const struct op_state writer_states[] = { [SEND] = { "writer send", writer_send, TO(SENT) },
+                                                 [SENT] = { "writer sent", writer_sent,
+                                                            TO(SEND) } };
+
+static void setup(void)
+{
+    rig_setup();
+    debt = (struct debt){ .prng = { 3 } };
+    debt.waits = mem_alloc(WAITS_MAX * sizeof *debt.waits);
+    op_stop(&rig.clock, ERR_STOPPED);
+    rig_close();
+    ck_assert_int_eq(stage_close(&rig.stage), OK);
+    rig.stage.options.memtable_bytes = 1 << 19;
+    rig.stage.options.segment_bytes = 1 << 22;
+    ck_assert_int_eq(stage_open(&rig.stage), OK);
+    rig.options.memtable_bytes = 1 << 19;
+    rig.options.bytes_per_second = RATE;
+    rig_open();
+    rig_table("t", "Unified; scaling_parameters: T4");
+    for (size_t i = 0; i < WRITERS; i++)
+        op_start(&debt.writers[i].op, io_ops(rig.stage.io), NULL, writer_states, NULL);
+}
+
+static void teardown(void)
+{
+    debt.must_end = true;
+    for (size_t i = 0; i < WRITERS; i++) {
+        while (op_running(&debt.writers[i].op))
+            sim_step(rig.stage.sim);
+        buf_deinit(&debt.writers[i].mutation);
+    }
+    mem_free(debt.waits);
+    rig_teardown();
+}
+
+static int by_ns(const void *a, const void *b)
+{
+    uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+    return (x > y) - (x < y);
+}
+
+/* Among neighbours nobody waits much longer than the others.  5 ms: acknowledgements are held back
+ * by the millisecond, and a write may meet a flush. */
+static void check_even(size_t from, size_t upto)
+{
+    enum { NEIGHBOURS = 100 };
+    uint64_t sorted[NEIGHBOURS];
+    for (size_t i = from; i + NEIGHBOURS <= upto; i += NEIGHBOURS) {
+        for (size_t k = 0; k < NEIGHBOURS; k++)
+            sorted[k] = debt.waits[i + k].ns;
+        qsort(sorted, NEIGHBOURS, sizeof *sorted, by_ns);
+        ck_assert_uint_le(sorted[NEIGHBOURS - 1], 5000000 + 3 * sorted[NEIGHBOURS / 2]);
+    }
+}
+
+/* From one second to the next the mean wait grows by no more than half, and 3 ms. */
+static void check_smooth(void)
+{
+    double last = -1, sum = 0;
+    size_t count = 0;
+    uint64_t end = debt.waits[0].at_ns + second;
+    for (size_t i = 0; i < debt.waits_count; i++) {
+        if (debt.waits[i].at_ns >= end && count) {
+            ck_assert(last < 0 || sum / (double)count <= 1.5 * last + 3e6);
+            last = sum / (double)count;
+            sum = 0, count = 0, end += second;
+        }
+        sum += (double)debt.waits[i].ns;
+        count++;
+    }
+}
+
+struct most {
+    size_t files;
+    uint64_t slow_ns;
+};
+
+static struct most watch(uint64_t seconds)
+{
+    struct most most = { 0 };
+    for (uint64_t i = 0; i < seconds; i++) {
+        rig_pass(second);
+        struct compactor_counts counts = rig_counts();
+        size_t files = rig_count("t");
+        most.files = files > most.files ? files : most.files;
+        most.slow_ns = u64_max(most.slow_ns, counts.slow_ns_a_kib);
+        arena_reset(&rig.arena);
+    }
+    return most;
+}
+
+START_TEST(what_piles_up_stays_bounded)
+{
+    bool is_long = getenv("RONDO_LONG");
+    watch(90);
+    uint64_t written = debt.written;
+    struct most over = watch(is_long ? 600 : 90);
+    double bears = (double)(debt.written - written) / (is_long ? 600 : 90);
+    check_even(0, debt.waits_count);
+    check_smooth();
+    ck_assert_uint_gt(over.slow_ns, 1000000); /* they are slowed, and that is enough */
+    ck_assert_uint_lt(over.files, 120);
+    ck_assert_double_lt(bears, 0.8 * WRITERS / 0.0101); /* they would write more */
+
+    debt.pause_ns = (uint64_t)((double)WRITERS / (bears / 2) * (double)second);
+    debt.waits_count = 0;
+    watch(120); /* what is there is worked off */
+    struct most half = watch(is_long ? 3600 : 90);
+    check_even(0, debt.waits_count);
+    ck_assert_uint_lt(half.files, 40);
+    ck_assert_uint_lt(half.slow_ns, 5000000);
+    ck_assert_uint_gt(rig_counts().completed, 20);
+    ck_assert_uint_eq(rig_counts().failed, 0);
+}
+END_TEST
+
+static Suite *suite(void)
+{
+    Suite *suite = suite_create("compactor_debt");
+    TCase *tc = tcase_create("compactor_debt");
+    tcase_add_checked_fixture(tc, setup, teardown);
+    tcase_set_timeout(tc, getenv("RONDO_LONG") ? 600 : 60);
+    tcase_add_test(tc, what_piles_up_stays_bounded);
+    suite_add_tcase(suite, tc);
+    return suite;
+}
+
+int main(void)
+{
+    SRunner *runner = srunner_create(suite());
+    srunner_run_all(runner, CK_ENV);
+    int failed = srunner_ntests_failed(runner);
+    srunner_free(runner);
+    return failed ? 1 : 0;
+}

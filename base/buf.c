@@ -78,10 +78,14 @@ void buf_put_vint(struct buf *b, uint64_t v)
     }
     size_t size = vint_size(v);
     ensure(size >= 2 && size <= 9);
-    uint8_t *at = buf_take(b, size);
-    for (size_t i = size; i-- > 1; v >>= 8)
-        at[i] = (uint8_t)v;
-    at[0] = (uint8_t)((0xff00u >> (size - 1)) | v);
+    if (b->room - b->size < VINT_BYTES_MAX)
+        buf_grow(b, VINT_BYTES_MAX);
+    uint8_t *at = b->data + b->size; /* eight bytes at once; what is beyond the size is room */
+    b->size += size;
+    if (size < 9)
+        put_be64(at, (v << (64 - 8 * size)) | UINT64_C(0xff00) >> (size - 1) << 56);
+    else
+        *at = 0xff, put_be64(at + 1, v);
 }
 
 void buf_put_signed_vint(struct buf *b, int64_t v)

@@ -82,7 +82,8 @@ static inline void buf_put_be16(struct buf *b, uint16_t v) { put_be16(buf_take(b
 static inline void buf_put_be32(struct buf *b, uint32_t v) { put_be32(buf_take(b, 4), v); }
 static inline void buf_put_be64(struct buf *b, uint64_t v) { put_be64(buf_take(b, 8), v); }
 /* Cassandra's unsigned vint: the count of leading one bits of the first byte is the count of bytes
- * that follow (facts: protocol 2.2). */
+ * that follow (facts: protocol 2.2).  What stands behind the buffer's size may change. */
+enum { VINT_BYTES_MAX = 9 };
 void buf_put_vint(struct buf *, uint64_t);
 /* The same after zigzag, for signed numbers. */
 void buf_put_signed_vint(struct buf *, int64_t);

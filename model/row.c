@@ -229,15 +229,19 @@ static struct cell counter_cell_merge(struct arena *arena, const struct cell *a,
     return merged;
 }
 
-/* Two cells of the same place become one. */
-static struct cell cell_merge(struct merging *m, const struct cell *a, const struct cell *b)
+/* Two cells of the same place become one: one of them, or `made` of both. */
+static const struct cell *cell_merge(struct merging *m, const struct cell *a, const struct cell *b,
+                                     struct cell *made)
 {
+    if (!m->has_counters)
+        return cell_compare(a, b) >= 0 ? a : b;
     bool a_is_dead = a->kind >= CELL_DELETED, b_is_dead = b->kind >= CELL_DELETED;
-    if (m->has_counters && a_is_dead != b_is_dead)
-        return a_is_dead ? *a : *b;
-    if (m->has_counters && !a_is_dead)
-        return counter_cell_merge(m->arena, a, b);
-    return cell_compare(a, b) >= 0 ? *a : *b;
+    if (a_is_dead != b_is_dead)
+        return a_is_dead ? a : b;
+    if (a_is_dead)
+        return cell_compare(a, b) >= 0 ? a : b;
+    *made = counter_cell_merge(m->arena, a, b);
+    return made;
 }
 
 /* What becomes of both ascending lists, less what `all` and columns' deletions cover. */
@@ -249,12 +253,13 @@ static size_t merge_cells(struct merging *m, const struct row *a, const struct r
     const struct cell *x = a->cells, *x_end = x + a->cells_count;
     const struct cell *y = b->cells, *y_end = y + b->cells_count;
     while (x < x_end || y < y_end) {
+        struct cell made;
         int c = x == x_end ? 1 : y == y_end ? -1 : cell_order(m, x, y);
-        if (c == 0)
-            out[count] = cell_merge(m, x++, y++);
-        else
-            out[count] = c < 0 ? *x++ : *y++;
-        count += !cover_has(&cover, &out[count]);
+        const struct cell *next = c == 0 ? cell_merge(m, x, y, &made) : c < 0 ? x : y;
+        x += c <= 0;
+        y += c >= 0;
+        if (!cover_has(&cover, next))
+            out[count++] = *next;
     }
     return count;
 }

@@ -13,7 +13,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sstable/filter.h"
 
-enum { BITS_MAX = 20, HASHES_OF_TABLE = 14, EXCESS_BITS = 20, HASHES_MAX = 64 };
+enum { BITS_MAX = 20, HASHES_OF_TABLE = 14, EXCESS_BITS = 20 };
 
 /* The chance of a false positive with i bits a key and j hashes, j from 1. */
 static const double chances[BITS_MAX + 1][HASHES_OF_TABLE] = {
@@ -87,9 +87,9 @@ static inline uint64_t remainder_of(uint64_t v, uint64_t divisor, uint64_t recip
 
 /* The bits of a key. */
 static inline void positions_of(const struct filter *f, const uint64_t hash[2],
-                                uint64_t out[HASHES_MAX])
+                                uint64_t out[FILTER_HASHES_MAX])
 {
-    ensure(f->words > 0 && f->hashes <= HASHES_MAX);
+    ensure(f->words > 0 && f->hashes <= FILTER_HASHES_MAX);
     uint64_t bits = f->words * 64, reciprocal = UINT64_MAX / bits, base = hash[1];
     for (uint32_t i = 0; i < f->hashes; i++, base += hash[0]) {
         out[i] = remainder_of(base >> 63 ? 0 - base : base, bits, reciprocal);
@@ -97,26 +97,28 @@ static inline void positions_of(const struct filter *f, const uint64_t hash[2],
     }
 }
 
-void filter_look_ahead(const struct filter *f, const uint64_t hash[2])
+void filter_find(const struct filter *f, const uint64_t hash[2], struct filter_places *out)
 {
-    uint64_t at[HASHES_MAX];
     if (f->hashes)
-        positions_of(f, hash, at);
+        positions_of(f, hash, out->bits);
+}
+
+void filter_set(struct filter *f, const struct filter_places *places)
+{
+    for (uint32_t i = 0; i < f->hashes; i++)
+        f->bits[places->bits[i] / 8] |= (uint8_t)(1U << places->bits[i] % 8);
 }
 
 void filter_add(struct filter *f, const uint64_t hash[2])
 {
-    uint64_t at[HASHES_MAX];
-    if (!f->hashes)
-        return;
-    positions_of(f, hash, at);
-    for (uint32_t i = 0; i < f->hashes; i++)
-        f->bits[at[i] / 8] |= (uint8_t)(1U << at[i] % 8);
+    struct filter_places places;
+    filter_find(f, hash, &places);
+    filter_set(f, &places);
 }
 
 bool filter_has(const struct filter *f, const uint64_t hash[2])
 {
-    uint64_t at[HASHES_MAX];
+    uint64_t at[FILTER_HASHES_MAX];
     if (!f->hashes)
         return true;
     positions_of(f, hash, at);
@@ -135,7 +137,7 @@ enum err filter_decode_head(struct bytes head, uint64_t file_bytes, struct filte
     struct cursor c = cursor_of(head);
     out->hashes = cursor_be32(&c);
     out->words = cursor_be32(&c);
-    if (c.bad || !out->hashes || out->hashes > HASHES_MAX || !out->words)
+    if (c.bad || !out->hashes || out->hashes > FILTER_HASHES_MAX || !out->words)
         return report_set(report, ERR_CORRUPT,
                           "Filter.db: %u hashes over %llu words at byte 0 are no filter",
                           out->hashes, (unsigned long long)out->words);

@@ -11,6 +11,7 @@ struct filter_shape {
 /* fp_chance 1.0 means no filter: hashes 0. */
 struct filter_shape filter_shape_of(double fp_chance);
 
+enum { FILTER_HASHES_MAX = 64 };
 /* Bits over borrowed memory. */
 struct filter {
     uint32_t hashes; /* 0: always present */
@@ -21,8 +22,12 @@ struct filter {
 uint64_t filter_words(struct filter_shape, uint64_t keys);
 /* `hash` is murmur3_cassandra of the key. */
 void filter_add(struct filter *, const uint64_t hash[2]);
-/* Has the processor fetch what filter_add will change: worth a call when there is other work. */
-void filter_look_ahead(const struct filter *, const uint64_t hash[2]);
+/* The same in two steps: the processor fetches what is to change while there is other work. */
+struct filter_places {
+    uint64_t bits[FILTER_HASHES_MAX];
+};
+void filter_find(const struct filter *, const uint64_t hash[2], struct filter_places *out);
+void filter_set(struct filter *, const struct filter_places *);
 bool filter_has(const struct filter *, const uint64_t hash[2]);
 enum { FILTER_HEAD_BYTES = 8 };
 /* The head alone: sizes; bits NULL.  An empty file is an always-present filter. */

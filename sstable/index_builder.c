@@ -72,7 +72,7 @@ void index_builder_end(struct index_builder *b, const struct partition_head *hea
                        uint64_t header_bytes, uint64_t end, struct buf *out)
 {
     b->end = end;
-    if (b->has_first)
+    if (b->has_first && b->blocks_count) /* one block by itself is not told */
         block_close(b);
     buf_put_be16(out, (uint16_t)head->key.size);
     buf_put_bytes(out, head->key);

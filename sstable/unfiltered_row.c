@@ -107,6 +107,22 @@ static void take_value(struct cursor *c, size_t fixed, struct cell *out)
         out->value = (struct bytes){ 0 };
 }
 
+/* A value that was written with its row and stays: most are.  False: it is something else. */
+static bool take_plain_cell(struct row_reader *r, const struct layout_column *column,
+                            struct cell *out)
+{
+    struct cursor *c = r->c;
+    int64_t timestamp = r->liveness->timestamp;
+    if (cursor_left(c) == 0 || *c->at != CELL_HAS_ROW_TIMESTAMP || timestamp == TIMESTAMP_NONE)
+        return false;
+    c->at++;
+    size_t size = column->fixed_bytes ? column->fixed_bytes : take_vint(c);
+    *out = (struct cell){ .timestamp = timestamp,
+                          .column = column->number,
+                          .value = cursor_bytes(c, size) };
+    return true;
+}
+
 /* The cell of a column; the caller keeps it or not. */
 static void take_cell(struct row_reader *r, const struct layout_column *column, struct cell *out)
 {
@@ -147,26 +163,32 @@ static void take_column_deletion(struct row_reader *r, const struct layout_colum
     struct deletion deletion = take_deletion(r->layout, r->c);
     if (deletion_is_none(deletion) || deletion.timestamp <= column->dropped_at)
         return;
-    *cells_room(r, 1) = (struct cell){ .timestamp = deletion.timestamp,
-                                       .column = column->number,
-                                       .seconds = deletion.seconds,
-                                       .kind = CELL_COLUMN_DELETED };
+    *cells_room(r, 1 + r->columns.count) = (struct cell){ .timestamp = deletion.timestamp,
+                                                          .column = column->number,
+                                                          .seconds = deletion.seconds,
+                                                          .kind = CELL_COLUMN_DELETED };
     r->cells_count++;
 }
 
-static void take_column(struct row_reader *r, const struct layout_column *column)
+/* There is room for one cell of each column that is present, whatever the others have. */
+static void take_simple_column(struct row_reader *r, const struct layout_column *column)
+{
+    struct cell *cell = r->space->cells + r->cells_count;
+    if (!take_plain_cell(r, column, cell))
+        take_cell(r, column, cell);
+    r->cells_count += !r->c->bad && cell->timestamp > column->dropped_at;
+}
+
+static void take_multicell_column(struct row_reader *r, const struct layout_column *column)
 {
     struct cursor *c = r->c;
-    uint64_t count = 1;
-    if (column->is_multicell) {
-        if (r->has_deletions)
-            take_column_deletion(r, column);
-        count = take_vint(c);
-        c->bad |= count > cursor_left(c) / CELL_BYTES_LEAST;
-    }
+    if (r->has_deletions)
+        take_column_deletion(r, column);
+    uint64_t count = take_vint(c);
+    c->bad |= count > cursor_left(c) / CELL_BYTES_LEAST;
     if (c->bad)
         return;
-    struct cell *cell = cells_room(r, count), *first = cell;
+    struct cell *cell = cells_room(r, count + r->columns.count), *first = cell;
     for (uint64_t i = 0; i < count && !c->bad; i++) {
         take_cell(r, column, cell);
         if (cell->timestamp > column->dropped_at)
@@ -183,7 +205,10 @@ static void take_columns(struct row_reader *r, const struct column_set *present)
             const struct layout_column *column =
                 &r->columns.columns[word * 64 + (unsigned)__builtin_ctzll(bits)];
             size_t first = r->cells_count;
-            take_column(r, column);
+            if (column->is_multicell)
+                take_multicell_column(r, column);
+            else
+                take_simple_column(r, column);
             if (r->runs)
                 r->runs[column->rank] =
                     (struct run){ (uint32_t)first, (uint32_t)(r->cells_count - first) };

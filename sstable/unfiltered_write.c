@@ -122,6 +122,13 @@ static void put_cell(const struct row_writer *w, const struct layout_column *col
     const struct layout *layout = w->layout;
     uint32_t seconds = cell->kind == CELL_LIVE ? 0 : seconds_capped(layout, cell->seconds);
     unsigned flags = cell_flags(w, cell, seconds);
+    if (flags == CELL_HAS_ROW_TIMESTAMP && column->fixed_bytes == sizeof(uint64_t)) {
+        ensure(cell->value.size == sizeof(uint64_t)); /* the most frequent case, in one go */
+        uint8_t *at = buf_take(w->out, 1 + sizeof(uint64_t));
+        *at = (uint8_t)flags;
+        memcpy(at + 1, cell->value.data, sizeof(uint64_t));
+        return;
+    }
     buf_put_u8(w->out, (uint8_t)flags);
     if (!(flags & CELL_HAS_ROW_TIMESTAMP))
         put_timestamp(layout, cell->timestamp, w->out);
@@ -191,14 +198,16 @@ static size_t gap_open(struct buf *out, size_t estimate)
 
 static void gap_close(struct buf *out, size_t at, size_t gap)
 {
-    size_t size = out->size - at - gap, head = vint_size(size);
-    if (head > gap)
-        buf_take(out, head - gap);
-    if (head != gap)
-        memmove(out->data + at + head, out->data + at + gap, size);
-    out->size = at;
-    buf_put_vint(out, size);
-    out->size += size;
+    uint8_t bytes[VINT_BYTES_MAX];
+    struct buf head = { .data = bytes, .room = sizeof bytes };
+    size_t size = out->size - at - gap;
+    buf_put_vint(&head, size);
+    if (head.size > gap)
+        buf_take(out, head.size - gap);
+    if (head.size != gap)
+        memmove(out->data + at + head.size, out->data + at + gap, size);
+    memcpy(out->data + at, bytes, head.size);
+    out->size = at + head.size + size;
 }
 
 static unsigned row_flags(const struct row *row, const struct row_columns *columns, bool is_static)

@@ -36,7 +36,7 @@ struct sstable_writer {
     struct statistics statistics;
     struct writer_stats stats;
     struct filter filter;
-    uint64_t hash[2]; /* of the last partition's key, not in the filter yet */
+    struct filter_places places; /* of the last partition's key, not in the filter yet */
     struct summary_builder summary;
     struct index_builder blocks;
     struct codec codec;
@@ -316,9 +316,10 @@ static void index_put(struct sstable_writer *w, uint64_t bytes)
     summary_builder_add(&w->summary, head.key, w->index_bytes);
     w->index_bytes += w->index.size - begin;
     if (w->partitions)
-        filter_add(&w->filter, w->hash);
-    murmur3_cassandra(head.key, w->hash);
-    filter_look_ahead(&w->filter, w->hash);
+        filter_set(&w->filter, &w->places);
+    uint64_t hash[2];
+    murmur3_cassandra(head.key, hash);
+    filter_find(&w->filter, hash, &w->places);
 }
 
 void sstable_writer_partition_end(struct sstable_writer *w)
@@ -402,7 +403,7 @@ enum err sstable_writer_finish(struct sstable_writer *w, struct buf out[COMPONEN
     ensure(w->state == BETWEEN_PARTITIONS);
     if (w->partitions == 0)
         return ERR_NOT_FOUND;
-    filter_add(&w->filter, w->hash);
+    filter_set(&w->filter, &w->places);
     if (w->plain.size)
         chunk_put(w, buf_bytes(&w->plain));
     buf_clear(&w->plain);

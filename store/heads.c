@@ -19,13 +19,15 @@ const struct source *heads_pick(const struct heads *h, int64_t upto, struct dele
     *deletion = deletion_none();
     for (size_t i = 0; i < h->count; i++) {
         struct source *s = &h->sources[i];
-        if (!s->at_end && s->token <= upto && (!first || place_compare(s, first) < 0))
+        int c = s->at_end || s->token > upto ? 1 : first ? place_compare(s, first) : -1;
+        s->is_member = c <= 0;
+        if (c < 0) { /* those before it stand behind it */
+            for (size_t k = 0; k < i; k++)
+                h->sources[k].is_member = false;
             first = s;
-    }
-    for (size_t i = 0; i < h->count; i++) {
-        struct source *s = &h->sources[i];
-        s->is_member = first && !s->at_end && place_compare(s, first) == 0;
-        if (s->is_member)
+            *deletion = deletion_none();
+        }
+        if (c <= 0)
             *deletion = deletion_newer(*deletion, s->deletion);
     }
     return first;

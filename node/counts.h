@@ -78,6 +78,7 @@ struct shard;
     X(compaction_bytes_in, counter, c->compaction.bytes_in, "of files that were compacted")        \
     X(compaction_bytes_out, counter, c->compaction.bytes_out, "of files that they became")         \
     X(compaction_purged, counter, c->compaction.purged, "tombstones and expired cells left out")   \
+    X(write_delay_ns, gauge, c->compaction.slow_ns_a_kib, "a KiB, for compactions; shards added")  \
     X(compaction_slices, counter, c->compaction.slices, "slices of time that they ran in")         \
     X(compaction_slices_over, counter, c->compaction.slices_over,                                  \
       "of them twice as long as they may be")                                                      \

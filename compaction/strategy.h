@@ -110,7 +110,7 @@ void strategy_these(struct strategy *, const struct compaction_now *, const size
  * was.  Not for what a user named.  In the arena. */
 bool strategy_reduce(struct strategy *, const struct compaction_now *, struct arena *,
                      struct compaction_pick *);
-/* A flush wrote so much into each of its files (Unified's moving average, which the caller keeps
+/* A flush wrote so much, all its files together (Unified's moving average, which the caller keeps
  * over restarts); NaN: none yet. */
 void strategy_flushed(struct strategy *, uint64_t bytes);
 double strategy_flush_average(const struct strategy *);

@@ -311,6 +311,8 @@ START_TEST(expired_files_are_looked_for_once_in_a_period)
     ck_assert_int_eq(pick_now().kind, COMPACTION_EXPIRED);
     now.now_seconds = 0; /* the clock was set back: a new period */
     ck_assert_int_eq(pick_now().kind, COMPACTION_NONE);
+    now.now_seconds += 10;
+    ck_assert_int_eq(pick_now().kind, COMPACTION_EXPIRED);
 }
 END_TEST
 

@@ -285,7 +285,7 @@ static void spread_draw(const struct sweep_figures *f, size_t row, struct buf *o
             buf_printf(out,
                        "<text class=\"%s\" x=\"%.1f\" y=\"%.1f\" text-anchor=\"middle\">%zu%s"
                        "</text>\n",
-                       i >= 5 ? "on-dark" : "on-light", at + width / 2,
+                       i >= 6 ? "on-dark" : "on-light", at + width / 2,
                        bar_y(row) + BAR_HEIGHT * 0.7, i, i + 1 == SWEEP_SPREAD ? "+" : "");
         at += width;
     }

@@ -367,6 +367,7 @@ static void files_count(struct ring *r, struct sweep_figures *out)
     out->files = out->data_bytes = out->filter_bytes = out->index_bytes = 0;
     counted = out, counted_keyspace = keyspace;
     (void)nftw(r->folder, file_count, 16, FTW_PHYS);
+    counted = NULL, counted_keyspace = NULL;
     out->files /= r->sweep->nodes;
 }
 

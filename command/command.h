@@ -21,6 +21,7 @@
  *     upkeep.c    flush, snapshots, cache     operate.c   operations of a node
  *     import.c    files for a node            tablestats.c  what it has of its tables
  *     compact.c   compactions asked for, stopped, set       compaction.c  looked at; levels.c
+ *     compaction_plan.c  another setting, and why a file is still here
  *
  *     csv.c table.c tree.c progress.c http.c session.c: what the commands are made with
  *

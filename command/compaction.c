@@ -1,14 +1,12 @@
-/* compaction.c - compactions of one node, looked at: `rondo compactionstats`, `compactionhistory`,
- * `compaction plan` and `compaction why`.
+/* compaction.c - compactions of one node, looked at: `rondo compactionstats` and
+ * `compactionhistory`.
  *
- * The first two show what GET /api/v1/compactions and .../history answer, the others ask by an
- * operation, since they take their time.  --json is the answer itself.
+ * Both show what GET /api/v1/compactions and .../history answer; --json is that answer itself.
  */
 // SPDX-License-Identifier: Apache-2.0
 #include "command/command.h"
 #include "command/levels.h"
 #include "command/nodes.h"
-#include "command/operate.h"
 #include "command/tell.h"
 
 #include <time.h>
@@ -211,108 +209,4 @@ int compactionhistory_run(const struct options *o)
         history_print(&arena, tree_get(said, "compactions"));
     arena_deinit(&arena);
     return said ? EXIT_DONE : EXIT_FAILED;
-}
-
-/* ---- compaction plan ---- */
-
-static void figure_row(struct table *t, const struct tree *result, const char *name,
-                       const char *member, bool is_bytes)
-{
-    double figures[] = { tree_number(tree_get(result, "before"), member, 0),
-                         tree_number(tree_get(result, "after"), member, 0) };
-    table_printf(t, "%s", name);
-    for (size_t i = 0; i < array_count(figures); i++)
-        if (is_bytes)
-            table_printf(t, "%s", sized_of(figures[i]).text);
-        else
-            table_printf(t, figures[i] == (double)(int64_t)figures[i] ? "%.0f" : "%.2f",
-                         figures[i]);
-}
-
-static void figures_print(const struct tree *result)
-{
-    struct table t;
-    table_init(&t, stdout);
-    table_heading(&t, "", false);
-    table_heading(&t, "as it is set", true);
-    table_heading(&t, "with this", true);
-    figure_row(&t, result, "compactions", "compactions", false);
-    figure_row(&t, result, "to write", "written_bytes", true);
-    figure_row(&t, result, "files per read", "files_a_key", false);
-    figure_row(&t, result, "files", "files", false);
-    figure_row(&t, result, "space", "bytes", true);
-    figure_row(&t, result, "space at most", "peak_bytes", true);
-    figure_row(&t, result, "after a major compaction", "floor_bytes", true);
-    table_finish(&t);
-}
-
-/* Sentences of all shards, each with its shard where there are several. */
-static void sentences_print(const struct tree *list, const char *member)
-{
-    double shard = -1;
-    bool has_several = false;
-    for (const struct tree *s = list ? list->first : NULL; s; s = s->next) {
-        has_several |= shard >= 0 && tree_number(s, "shard", 0) != shard;
-        shard = tree_number(s, "shard", 0);
-    }
-    for (const struct tree *s = list ? list->first : NULL; s; s = s->next) {
-        struct bytes text = tree_text(s, member);
-        if (has_several)
-            printf("shard %.0f: ", tree_number(s, "shard", 0));
-        printf("%.*s\n", (int)text.size, (const char *)text.data);
-    }
-}
-
-static int plan_run(const struct options *o)
-{
-    struct arena arena = { 0 };
-    struct buf form = { 0 };
-    const struct tree *said;
-    form_put_table(&form, o, 1);
-    form_put(&form, "with", o->with);
-    int code = operate(o, &arena, "compactionplan", buf_bytes(&form), &said);
-    const struct tree *result = tree_get(said, "result");
-    if (code == EXIT_DONE && !o->json) {
-        const struct tree *steps = tree_get(result, "steps");
-        figures_print(result);
-        printf("%s\n",
-               steps && steps->first ? "\nwith this, next:" : "\nwith this, nothing is due");
-        sentences_print(steps, "step");
-    }
-    buf_deinit(&form);
-    arena_deinit(&arena);
-    return code;
-}
-
-static int why_run(const struct options *o)
-{
-    struct arena arena = { 0 };
-    struct buf form = { 0 };
-    const struct tree *said;
-    form_put(&form, "file", o->words[1]);
-    int code = operate(o, &arena, "compactionwhy", buf_bytes(&form), &said);
-    const struct tree *result = tree_get(said, "result");
-    if (code == EXIT_DONE && !o->json) {
-        printf("%s\n", table_name(&arena, result));
-        sentences_print(tree_get(result, "why"), "sentence");
-    }
-    buf_deinit(&form);
-    arena_deinit(&arena);
-    return code;
-}
-
-int compaction_run(const struct options *o)
-{
-    bool is_plan = strcmp(o->words[0], "plan") == 0, is_why = strcmp(o->words[0], "why") == 0;
-    bool fits = is_plan ? o->words_count >= 2 && o->given[OPTION_with]
-                        : is_why && o->words_count == 2 && !o->given[OPTION_with];
-    if (fits)
-        return is_plan ? plan_run(o) : why_run(o);
-    if (is_plan)
-        (void)tell("say which table and --with what; see: rondo help compaction");
-    else if (is_why)
-        (void)tell("say which file: rondo compaction why FILE-Data.db");
-    else
-        (void)tell("'%s' is nothing that compaction does; see: rondo help compaction", o->words[0]);
-    return EXIT_USAGE;
 }

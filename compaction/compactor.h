@@ -115,12 +115,20 @@ struct compactor_counts {
 void compactor_counts(const struct compactor *, struct compactor_counts *out);
 /* Bytes that compactions of the table have written since the start; for sweeps. */
 uint64_t compactor_written(const struct compactor *, const struct uuid *table);
-/* What another setting would do next with the files that there are, and cost in all. */
+/* What another setting would do next with the files that there are, and cost in all, beside what
+ * the table's own would: once what is due is done (`settled`), and while as much again is written,
+ * in so many `flushes` of `flush_bytes` each (`later`: written_bytes and flushed_bytes of this time
+ * alone; files_a_key the mean over it). */
 struct option;
+struct compaction_cost {
+    struct forecast_figures settled, later;
+};
 struct compaction_plan {
-    struct forecast_figures *before, *after;
+    struct forecast_figures now; /* the files as they are */
+    struct compaction_cost own, other;
+    uint64_t flushes, flush_bytes;
     size_t steps_count;
-    const char **steps; /* sentences: what would be done, in order */
+    const char **steps; /* sentences: what the other would do, in order */
 };
 /* ERR_NOT_FOUND; ERR_CONFIG: the option is wrong, as ALTER TABLE would say it. */
 enum err compactor_plan(struct compactor *, const struct uuid *table, const struct option *with,

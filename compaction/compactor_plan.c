@@ -13,7 +13,7 @@
 
 #include <stdarg.h>
 
-enum { STEPS_MAX = 100 };
+enum { STEPS_MAX = 100, FLUSHES_MIN = 16, FLUSHES_MAX = 64 };
 
 struct sentences {
     struct arena *arena;
@@ -94,26 +94,63 @@ static void plan_add(struct forecast *f, struct compaction_file file)
         forecast_add(f, &file);
 }
 
-static void plan_group(struct compactor *c, struct tended *t, const struct look_group *g,
-                       const struct compaction_params *params, struct compaction_plan *out,
+/* What it costs while more is written. */
+static void plan_later(struct forecast *f, const struct forecast_figures *settled,
+                       const struct compaction_plan *plan, struct forecast_figures *out)
+{
+    struct forecast_figures figures;
+    double files_a_key = 0, files_a_read = 0;
+    for (uint64_t i = 0; i < plan->flushes; i++) {
+        forecast_flush(f, plan->flush_bytes, 0, NULL, NULL);
+        forecast_figures(f, &figures);
+        files_a_key += figures.files_a_key;
+        files_a_read += figures.files_a_read;
+    }
+    forecast_figures(f, &figures);
+    figures.written_bytes -= settled->written_bytes;
+    figures.compactions -= settled->compactions;
+    figures.files_a_key = files_a_key / (double)plan->flushes;
+    figures.files_a_read = files_a_read / (double)plan->flushes;
+    figures_add(out, &figures);
+}
+
+/* A group under some setting.  New files are of the unrepaired ones. */
+static void plan_group(const struct forecast_options *options, const struct look_group *g,
+                       struct compaction_plan *plan, struct compaction_cost *out,
                        struct sentences *s)
 {
-    const struct table *table = catalog_table_by_id(c->options.catalog, &t->id);
-    struct forecast_options options = { .params = params,
-                                        .scale = c->options.scale,
-                                        .local = g->now.local,
-                                        .now_seconds = g->now.now_seconds,
-                                        .gc_grace_seconds = table->params->gc_grace_seconds };
-    struct forecast_figures figures;
-    struct forecast *f = forecast_new(&options);
+    struct forecast_figures settled;
+    struct forecast *f = forecast_new(options);
+    bool is_fed = plan->flushes && !g->id.is_repaired && uuid_is_zero(&g->id.pending);
     for (size_t i = 0; i < g->now.files_count; i++)
         plan_add(f, g->now.files[i]);
-    forecast_figures(f, &figures);
-    figures_add(out->before, &figures);
-    forecast_settle(f, plan_step, s);
-    forecast_figures(f, &figures);
-    figures_add(out->after, &figures);
+    if (s) {
+        forecast_figures(f, &settled);
+        figures_add(&plan->now, &settled);
+    }
+    forecast_settle(f, s ? plan_step : NULL, s);
+    forecast_figures(f, &settled);
+    figures_add(&out->settled, &settled);
+    if (is_fed)
+        plan_later(f, &settled, plan, &out->later);
     forecast_free(&f);
+}
+
+/* As many flushes, of the size that they have had of late, as write what there is once more: not so
+ * few that luck decides, nor so many that others wait. */
+static void plan_flushes(const struct tended *t, const struct look *look,
+                         struct compaction_plan *plan)
+{
+    double average = strategy_flush_average(tended_first(t)->strategy);
+    uint64_t bytes = 0, least = UINT64_MAX;
+    for (size_t i = 0; i < look->groups_count; i++)
+        for (size_t k = 0; k < look->groups[i].now.files_count; k++) {
+            bytes += look->groups[i].now.files[k].bytes;
+            least = u64_min(least, look->groups[i].now.files[k].bytes);
+        }
+    plan->flush_bytes = average >= 1 ? (uint64_t)average : bytes ? least : 0;
+    if (plan->flush_bytes)
+        plan->flushes = u64_min(FLUSHES_MAX, u64_max(FLUSHES_MIN, bytes / plan->flush_bytes));
 }
 
 enum err compactor_plan(struct compactor *c, const struct uuid *id, const struct option *with,
@@ -128,11 +165,20 @@ enum err compactor_plan(struct compactor *c, const struct uuid *id, const struct
         return err;
     struct sentences s = { .arena = arena, .list = buf_in(arena) };
     struct look look;
-    *out = (struct compaction_plan){ .before = arena_new(arena, struct forecast_figures),
-                                     .after = arena_new(arena, struct forecast_figures) };
+    *out = (struct compaction_plan){ 0 };
     look_take(c, t, arena, &look);
-    for (size_t i = 0; i < look.groups_count; i++)
-        plan_group(c, t, &look.groups[i], &params.compaction, out, &s);
+    plan_flushes(t, &look, out);
+    for (size_t i = 0; i < look.groups_count; i++) {
+        const struct look_group *g = &look.groups[i];
+        struct forecast_options options = { .params = &t->table->params->compaction,
+                                            .scale = c->options.scale,
+                                            .local = g->now.local,
+                                            .now_seconds = g->now.now_seconds,
+                                            .gc_grace_seconds = params.gc_grace_seconds };
+        plan_group(&options, g, out, &out->own, NULL);
+        options.params = &params.compaction;
+        plan_group(&options, g, out, &out->other, &s);
+    }
     look_done(&look);
     out->steps_count = sentences_end(&s, &out->steps);
     return OK;

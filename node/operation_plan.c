@@ -182,48 +182,72 @@ static void figures_add(struct forecast_figures *into, const struct forecast_fig
     into->floor_bytes += from->floor_bytes;
 }
 
+/* A key is on one shard, so what it meets is the mean of the shards. */
 static void figures_json(struct json *j, const char *name, const struct forecast_figures *f,
                          int shards)
 {
     json_open(j, name, '{');
     json_unsigned(j, "compactions", f->compactions);
     json_unsigned(j, "written_bytes", f->written_bytes);
-    json_double(j, "files_a_key", f->files_a_key / shards); /* a key is on one of them */
+    json_unsigned(j, "flushed_bytes", f->flushed_bytes);
+    json_double(j, "rewrites_per_byte",
+                f->flushed_bytes ? (double)f->written_bytes / (double)f->flushed_bytes : 0);
     json_unsigned(j, "files", f->files);
     json_unsigned(j, "bytes", f->bytes);
     json_unsigned(j, "peak_bytes", f->peak_bytes);
-    json_double(j, "floor_bytes", f->floor_bytes);
-    json_unsigned(j, "flushes", f->flushes);
-    json_unsigned(j, "flushed_bytes", f->flushed_bytes);
+    json_double(j, "files_over_a_key", f->files_a_key / shards);
     json_close(j);
+}
+
+static void cost_json(struct json *j, const char *name, const struct compaction_cost *cost,
+                      int shards)
+{
+    json_open(j, name, '{');
+    figures_json(j, "settled", &cost->settled, shards);
+    figures_json(j, "later", &cost->later, shards);
+    json_close(j);
+}
+
+static void cost_add(struct compaction_cost *into, const struct compaction_cost *from)
+{
+    figures_add(&into->settled, &from->settled);
+    figures_add(&into->later, &from->later);
+}
+
+static void steps_json(struct json *j, int shard, const struct compaction_plan *plan)
+{
+    for (size_t k = 0; k < plan->steps_count; k++) {
+        json_open(j, NULL, '{');
+        json_number(j, "shard", shard);
+        json_text(j, "step", plan->steps[k]);
+        json_close(j);
+    }
 }
 
 static void plan_json(struct operation *o, struct json *j)
 {
     const struct work *w = o->work;
-    struct forecast_figures before = { 0 }, after = { 0 };
-    for (int i = 0; i < o->errands.count; i++) {
+    struct compaction_plan sum = { 0 };
+    int shards = o->errands.count;
+    for (int i = 0; i < shards; i++) {
         const struct compaction_plan *plan = o->errands.each[i].result;
-        figures_add(&before, plan->before);
-        figures_add(&after, plan->after);
+        figures_add(&sum.now, &plan->now);
+        cost_add(&sum.own, &plan->own);
+        cost_add(&sum.other, &plan->other);
+        sum.flushes = u64_max(sum.flushes, plan->flushes);
     }
     json_open(j, NULL, '{');
     json_open(j, "with", '{');
     for (size_t i = 0; i < w->with.pairs_count; i++)
         json_text(j, w->with.pairs[2 * i], w->with.pairs[2 * i + 1]);
     json_close(j);
-    figures_json(j, "before", &before, o->errands.count);
-    figures_json(j, "after", &after, o->errands.count);
+    figures_json(j, "now", &sum.now, shards);
+    cost_json(j, "own", &sum.own, shards);
+    cost_json(j, "other", &sum.other, shards);
+    json_unsigned(j, "flushes", sum.flushes);
     json_open(j, "steps", '[');
-    for (int i = 0; i < o->errands.count; i++) {
-        const struct compaction_plan *plan = o->errands.each[i].result;
-        for (size_t k = 0; k < plan->steps_count; k++) {
-            json_open(j, NULL, '{');
-            json_number(j, "shard", i);
-            json_text(j, "step", plan->steps[k]);
-            json_close(j);
-        }
-    }
+    for (int i = 0; i < shards; i++)
+        steps_json(j, i, o->errands.each[i].result);
     json_close(j);
     json_close(j);
 }

@@ -360,17 +360,20 @@ def test_a_plan_tells_what_another_setting_would_do_and_changes_nothing(ring, no
     before, shown = files(node, "planned"), compaction(node, "planned")["levels"]
     plan = told(node, "compaction", "plan", "k", "planned", "--with", "L10")["result"]
     assert plan["with"]["scaling_parameters"] == "L10"
-    assert plan["before"]["compactions"] == 0 and plan["after"]["compactions"] == ring.shards
-    assert plan["before"]["files"] == 3 * ring.shards and plan["after"]["files"] == ring.shards
-    assert plan["after"]["written_bytes"] > 0 == plan["before"]["written_bytes"]
-    assert plan["after"]["files_a_key"] < plan["before"]["files_a_key"]
-    assert plan["after"]["peak_bytes"] > plan["after"]["bytes"]
+    own, other = plan["own"]["settled"], plan["other"]["settled"]
+    assert own["compactions"] == own["written_bytes"] == 0 and other["compactions"] == ring.shards
+    assert plan["now"]["files"] == own["files"] == 3 * ring.shards and other["files"] == ring.shards
+    assert other["written_bytes"] > 0 and other["files_over_a_key"] < own["files_over_a_key"]
+    assert other["peak_bytes"] > other["bytes"] > 0
+    own, other = plan["own"]["later"], plan["other"]["later"]
+    assert plan["flushes"] >= 16 and own["flushed_bytes"] == other["flushed_bytes"] > 0
+    assert other["written_bytes"] > own["written_bytes"] and other["files_over_a_key"] < own["files_over_a_key"]
     assert len(plan["steps"]) == ring.shards and all("L10" in s["step"] for s in plan["steps"])
     for with_ in ("LCS", "LeveledCompactionStrategy", "{'class': 'LeveledCompactionStrategy', 'fanout_size': 4}"):
         plan = told(node, "compaction", "plan", "k.planned", "--with", with_)["result"]
-        assert plan["with"]["class"].endswith("LeveledCompactionStrategy") and plan["after"]["compactions"] > 0
+        assert plan["with"]["class"].endswith("LeveledCompactionStrategy") and plan["other"]["settled"]["compactions"] > 0
     text = rondo(node, "compaction", "plan", "k", "planned", "--with", "T8")
-    assert "files per read" in text and "nothing is due" in text
+    assert "files over a key" in text and "rewrites per byte" in text and "nothing is due" in text
     assert files(node, "planned") == before and compaction(node, "planned")["levels"] == shown
     for with_, says in (("L1", "'L1'"), ("{'class': 'Best'}", "unknown class 'Best'"), ("{'class'", "unexpected end"),
                         ("{'class': 'UnifiedCompactionStrategy', 'min_threshold': 4}", "no option 'min_threshold'")):

@@ -216,8 +216,16 @@ START_TEST(a_plan_says_what_another_setting_would_do)
     ck_assert_uint_eq(rig_count("t"), 4);
     ck_assert_int_eq(compactor_plan(rig.compactor, &t->id, &with, &rig.arena, &plan, &rig.failed),
                      OK);
-    ck_assert_uint_eq(plan.before->files, 4);
-    ck_assert_uint_eq(plan.after->files, 1);
+    ck_assert_uint_eq(plan.now.files, 4);
+    ck_assert_uint_eq(plan.own.settled.files, 4);
+    ck_assert_uint_eq(plan.own.settled.written_bytes, 0);
+    ck_assert_uint_eq(plan.other.settled.files, 1);
+    ck_assert_uint_gt(plan.other.settled.written_bytes, 0);
+    ck_assert_uint_ge(plan.flushes, 16);
+    ck_assert_uint_eq(plan.own.later.flushed_bytes, plan.flushes * plan.flush_bytes);
+    ck_assert_uint_eq(plan.other.later.flushed_bytes, plan.flushes * plan.flush_bytes);
+    ck_assert_uint_lt(plan.own.later.written_bytes, plan.other.later.written_bytes);
+    ck_assert(plan.own.later.files_a_key > plan.other.later.files_a_key);
     ck_assert_uint_ge(plan.steps_count, 1);
     ck_assert_ptr_nonnull(strstr(plan.steps[0], "files of"));
     ck_assert_uint_eq(rig_count("t"), 4);

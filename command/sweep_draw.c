@@ -53,6 +53,7 @@ static void svg_begin(struct buf *out, int height, const char *id, const char *t
 
 struct axis {
     double most, step; /* from 0 */
+    int parts;
 };
 
 /* A round step that gives four to eight parts. */
@@ -66,7 +67,8 @@ static struct axis axis_of(double most)
     double step = steps[i] * power;
     while (most / step > 8)
         step *= 2;
-    return (struct axis){ step * ceil(most * 1.06 / step), step };
+    double parts = ceil(most * 1.06 / step);
+    return (struct axis){ step * parts, step, (int)parts };
 }
 
 static double x_at(const struct axis *a, double value)
@@ -80,17 +82,21 @@ static double y_at(const struct axis *a, double value)
 
 static void axes_draw(const struct axis *x, const struct axis *y, struct buf *out)
 {
-    for (double v = 0; v <= x->most + x->step / 2; v += x->step)
+    for (int i = 0; i <= x->parts; i++) {
+        double v = i * x->step;
         buf_printf(out,
                    "<line class=\"grid\" x1=\"%.1f\" y1=\"%d\" x2=\"%.1f\" y2=\"%d\"/>"
                    "<text class=\"tick\" x=\"%.1f\" y=\"%d\" text-anchor=\"middle\">%g</text>\n",
                    x_at(x, v), TOP, x_at(x, v), HEIGHT - BOTTOM, x_at(x, v), HEIGHT - BOTTOM + 20,
                    v);
-    for (double v = 0; v <= y->most + y->step / 2; v += y->step)
+    }
+    for (int i = 0; i <= y->parts; i++) {
+        double v = i * y->step;
         buf_printf(out,
                    "<line class=\"grid\" x1=\"%d\" y1=\"%.1f\" x2=\"%d\" y2=\"%.1f\"/>"
                    "<text class=\"tick\" x=\"%d\" y=\"%.1f\" text-anchor=\"end\">%g</text>\n",
                    LEFT, y_at(y, v), WIDTH - RIGHT, y_at(y, v), LEFT - 9, y_at(y, v) + 4.5, v);
+    }
     buf_printf(out,
                "<text class=\"axis\" x=\"%d\" y=\"%d\" text-anchor=\"middle\">rewrites per byte "
                "(written by compaction / size after a major compaction)</text>\n"
@@ -132,7 +138,7 @@ static struct box name_place(struct boxes *boxes, double x, double y, double wid
     static const double sides[][2] = { { 1, 0 }, { 1, -1 }, { 1, 1 },   { 0, -1 },
                                        { 0, 1 }, { -1, 0 }, { -1, -1 }, { -1, 1 } };
     struct box box = { 0 };
-    for (double far = 1; far <= 3; far++)
+    for (int far = 1; far <= 3; far++)
         for (size_t i = 0; i < array_count(sides); i++) {
             double middle = x + sides[i][0] * (width / 2 + ring_radius + 4);
             double level = y + sides[i][1] * far * (NAME_HEIGHT * 0.8 + ring_radius * 0.4);

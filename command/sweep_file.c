@@ -114,8 +114,8 @@ static enum err read_table(struct reading *r)
 {
     const struct config_node *node;
     struct config_tree other;
-    struct bytes text;
-    const char *path;
+    struct bytes text = { 0 };
+    const char *path = "";
     enum err err = config_tree_needed(&r->tree, r->tree.root, "table", &node);
     if (err == OK && node->kind == CONFIG_NODE_BLOCK)
         return stand_read(&r->sweep->stand, r->arena, &r->tree, node);

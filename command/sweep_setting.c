@@ -25,17 +25,17 @@ struct reading {
 /* Options that strategies measure in bytes: with their default in MiB, and how they are written. */
 static const struct {
     const char *name;
-    enum compaction_class class;
     double mib;
+    enum compaction_class class;
     enum { SIZE, PLAIN, MIBS } form;
 } sizes[] = {
-    { "target_sstable_size", COMPACTION_UNIFIED, 1024, SIZE },
-    { "min_sstable_size", COMPACTION_UNIFIED, 100, SIZE },
-    { "flush_size_override", COMPACTION_UNIFIED, 0, SIZE },
-    { "min_sstable_size", COMPACTION_SIZE_TIERED, 50, PLAIN },
-    { "min_sstable_size", COMPACTION_LEVELED, 50, PLAIN },
-    { "min_sstable_size", COMPACTION_TIME_WINDOW, 50, PLAIN },
-    { "sstable_size_in_mb", COMPACTION_LEVELED, 160, MIBS },
+    { "target_sstable_size", 1024, COMPACTION_UNIFIED, SIZE },
+    { "min_sstable_size", 100, COMPACTION_UNIFIED, SIZE },
+    { "flush_size_override", 0, COMPACTION_UNIFIED, SIZE },
+    { "min_sstable_size", 50, COMPACTION_SIZE_TIERED, PLAIN },
+    { "min_sstable_size", 50, COMPACTION_LEVELED, PLAIN },
+    { "min_sstable_size", 50, COMPACTION_TIME_WINDOW, PLAIN },
+    { "sstable_size_in_mb", 160, COMPACTION_LEVELED, MIBS },
 };
 
 static bool is_size(const struct compaction_params *p, const char *name)
@@ -143,11 +143,22 @@ enum err sweep_catalog(const struct sweep *s, const struct sweep_setting *settin
     return err;
 }
 
+/* What sizes on disk depend on, beside what is written. */
+static enum err form_put(struct reading *r, const char **out)
+{
+    const struct config_node *partition = config_tree_member(r->block, "partition");
+    const struct config_node *compression = config_tree_member(r->block, "compression");
+    struct buf text = buf_in(r->arena);
+    buf_put_text(&text, partition ? partition->text : "register");
+    enum err err = compression ? pairs_put(r, compression, &text) : OK;
+    buf_put_u8(&text, 0);
+    *out = (const char *)text.data;
+    return err;
+}
+
 /* Twice: as the file has it, which tells what is wrong and the sizes; then with these scaled. */
 static enum err read_options(struct reading *r, struct sweep_setting *setting)
 {
-    struct buf form = buf_in(r->arena);
-    const struct config_node *compression = config_tree_member(r->block, "compression");
     const struct stand *stand = &r->sweep->stand;
     struct catalog catalog;
     struct report wrong;
@@ -159,14 +170,12 @@ static enum err read_options(struct reading *r, struct sweep_setting *setting)
         return config_tree_refuse(r->tree, r->block, "%s", wrong.text);
     r->params = &catalog_table(&catalog, stand->keyspace, stand->table)->params->compaction;
     err = options_put(r, &setting->options);
+    r->params = NULL;
     catalog_deinit(&catalog);
+    if (err == OK)
+        err = form_put(r, &setting->form);
     if (err != OK)
         return err;
-    buf_printf(&form, "%d ", setting->partition);
-    if (compression)
-        err = pairs_put(r, compression, &form);
-    buf_put_u8(&form, 0);
-    setting->form = (const char *)form.data;
     if (sweep_catalog(r->sweep, setting, &catalog, &wrong) != OK)
         return config_tree_refuse(r->tree, r->block, "scaled by %g: %s", r->sweep->scale,
                                   wrong.text);

@@ -94,7 +94,7 @@ enum err config_tree_whole(const struct config_tree *tree, const struct config_n
                            uint64_t least, uint64_t most, uint64_t *out)
 {
     char allowed[80];
-    const char *text;
+    const char *text = "";
     (void)snprintf(allowed, sizeof allowed, "%" PRIu64 " to %" PRIu64, least, most);
     enum err err = config_tree_text(tree, node, allowed, &text);
     if (err != OK)
@@ -113,7 +113,7 @@ enum err config_tree_fraction(const struct config_tree *tree, const struct confi
                               double least, double most, double *out)
 {
     char allowed[80];
-    const char *text;
+    const char *text = "";
     (void)snprintf(allowed, sizeof allowed, "%g to %g", least, most);
     enum err err = config_tree_text(tree, node, allowed, &text);
     if (err != OK)
@@ -133,7 +133,7 @@ enum err config_tree_word(const struct config_tree *tree, const struct config_no
                           const char *const *words, size_t count, size_t *out)
 {
     char allowed[200];
-    const char *text;
+    const char *text = "";
     words_print(words, count, allowed, sizeof allowed);
     enum err err = config_tree_text(tree, node, allowed, &text);
     if (err != OK || is_word(text, words, count, out))

@@ -5,6 +5,9 @@
  * (a file of Cassandra's that was opened in place) they are taken as they are, and the index is
  * read through.
  *
+ * Index, Statistics and what has the checksums of Data.db must be there: a file that has lost one
+ * is a damaged one.  Without Data.db there is no file at all.
+ *
  * A Summary that was made with another interval, or is absent, is made anew from the index.  An
  * absent Filter means that every key may be there.
  */
@@ -65,7 +68,8 @@ static enum err make_required(struct make *m)
     for (size_t i = 0; i < array_count(needed); i++) {
         m->at = needed[i];
         if (!has(m, m->at))
-            return fault(m, ERR_NOT_FOUND, "no such file, and no SSTable is without it");
+            return fault(m, m->at == COMPONENT_DATA ? ERR_NOT_FOUND : ERR_CORRUPT,
+                         "no such file, and no SSTable is without it");
         if (m->sstable->bytes[m->at] == 0)
             return fault(m, ERR_CORRUPT, "it is empty");
     }
@@ -134,7 +138,7 @@ static enum err make_chunks(struct make *m)
     }
     m->at = COMPONENT_CRC;
     if (!has(m, m->at))
-        return fault(m, ERR_NOT_FOUND,
+        return fault(m, ERR_CORRUPT,
                      "no such file: without compression nothing else has the checksums of "
                      "Data.db; `rondo sstable scrub` makes it");
     struct crc_list list;

@@ -288,6 +288,40 @@ START_TEST(a_file_that_is_too_short_is_found_before_a_row_is_served)
 }
 END_TEST
 
+/* ---- not there ---- */
+
+static void move(struct corrupt *c, const char *path, const char *to)
+{
+    struct io_req req = { 0 };
+    io_rename(c->stage.io, &req, &c->stage.op, path, to);
+    claim(stage_wait(&c->stage, &req) == OK);
+}
+
+START_TEST(a_file_that_has_lost_what_it_needs_is_set_aside_and_the_store_opens)
+{
+    struct corrupt *c = mem_zalloc(sizeof *c);
+    struct found f = { .corrupt = c };
+    corrupt_init(c, _i);
+    sim_files(c->stage.sim, SIM_CLIENT(0), visit, &f);
+    for (unsigned k = 0; k < COMPONENT_COUNT; k++) {
+        if (k == COMPONENT_DATA || !f.paths[k][0])
+            continue; /* without Data.db nothing is a file */
+        bool is_needed = k == COMPONENT_INDEX || k == COMPONENT_STATISTICS ||
+                         k == COMPONENT_COMPRESSION_INFO || k == COMPONENT_CRC;
+        char away[320];
+        snprintf(what, sizeof what, "without %s", strrchr(f.paths[k], '/') + 1);
+        snprintf(away, sizeof away, "%s.away", f.paths[k]);
+        move(c, f.paths[k], away);
+        reopen(c);
+        claim(read_all(c) == is_needed);
+        move(c, away, f.paths[k]);
+    }
+    reopen(c);
+    claim(!read_all(c));
+    corrupt_deinit(c);
+}
+END_TEST
+
 /* ---- while it is open ---- */
 
 static void hurt_while_open(struct corrupt *c, const struct found *f, unsigned component,
@@ -323,6 +357,8 @@ int main(void)
     tcase_add_loop_test(
         t, a_bit_that_is_flipped_while_the_file_is_open_is_found_before_a_row_is_served, 0,
         VARIANTS);
+    tcase_add_loop_test(t, a_file_that_has_lost_what_it_needs_is_set_aside_and_the_store_opens, 0,
+                        VARIANTS);
     tcase_add_loop_test(t, a_file_that_is_too_short_is_found_before_a_row_is_served, 0, VARIANTS);
     suite_add_tcase(s, t);
     SRunner *r = srunner_create(s);

@@ -133,7 +133,7 @@ static bool output_trails(struct output *o, struct part *p)
 {
     if (p->unsynced >= SYNC_BYTES && !is_behind(o))
         behind_start(o, p);
-    return p->unsynced >= 2 * SYNC_BYTES;
+    return p->unsynced / 2 >= SYNC_BYTES;
 }
 
 /* Nothing is missing for this component: false.  Else it has been started, and *next says where it

@@ -2,15 +2,17 @@
  *
  * A slice ends by the clock of the running step (io_spent), which is not looked at before every
  * piece: one piece is a row or so, and the clock costs as much as a tenth of it.  What runs over is
- * counted: one piece was too large, or the machine had other things to do.
+ * counted, and now and then the step that it was is named in the log: one piece was too large, or
+ * the machine had other things to do.
  */
 // SPDX-License-Identifier: Apache-2.0
 #include "store/slice.h"
 
+#include "io/log.h"
 #include "store/inside.h"
 
 static const uint64_t slice_busy_ns = 50000, slice_idle_ns = 500000, slice_opening_ns = 5000000;
-static const uint64_t idle_after_ns = 10000000;
+static const uint64_t idle_after_ns = 10000000, say_ns = 60000000000;
 
 void slice_begin(struct slices *x, struct store *s)
 {
@@ -28,10 +30,21 @@ bool slice_is_over(struct slices *x, struct store *s)
     return x->done++ % x->every == 0 && io_spent(s->io) >= x->budget_ns;
 }
 
+static void say(struct store *s, uint64_t spent_ns, uint64_t budget_ns)
+{
+    const struct op *op = io_ops(s->io)->running;
+    log_note_rarely(s->io, say_ns, LOG_DEBUG, "slice_over", "step=\"%s\" us=%llu budget_us=%llu",
+                    op ? op->states[op->state].name : "", (unsigned long long)(spent_ns / 1000),
+                    (unsigned long long)(budget_ns / 1000));
+}
+
 void slice_end(struct slices *x, struct store *s)
 {
     uint64_t spent = io_spent(s->io);
     x->count++;
-    x->over += spent > 2 * x->budget_ns;
     x->ns_max = u64_max(x->ns_max, spent);
+    if (spent <= 2 * x->budget_ns)
+        return;
+    x->over++;
+    say(s, spent, x->budget_ns);
 }

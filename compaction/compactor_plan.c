@@ -153,10 +153,10 @@ static void plan_flushes(const struct tended *t, const struct look *look,
         plan->flushes = u64_min(FLUSHES_MAX, u64_max(FLUSHES_MIN, bytes / plan->flush_bytes));
 }
 
-enum err compactor_plan(struct compactor *c, const struct uuid *id, const struct option *with,
+enum err compactor_plan(struct compactor *c, const struct uuid *table, const struct option *with,
                         struct arena *arena, struct compaction_plan *out, struct report *report)
 {
-    struct tended *t = tended_of(c, id);
+    struct tended *t = tended_of(c, table);
     if (!t || !tended_renew(c, t))
         return no_table(report);
     struct table_params params = *t->table->params;
@@ -242,10 +242,10 @@ static void why_next(struct sentences *s, const struct tended *t, const struct t
     say(s, "compaction: %s", off ? off : g->reason);
 }
 
-enum err compactor_why(struct compactor *c, const struct uuid *id, uint64_t generation,
+enum err compactor_why(struct compactor *c, const struct uuid *table, uint64_t generation,
                        struct arena *arena, struct compaction_why *out, struct report *report)
 {
-    struct tended *t = tended_of(c, id);
+    struct tended *t = tended_of(c, table);
     struct sentences s = { .arena = arena, .list = buf_in(arena) };
     struct look look;
     bool is_found = false;

@@ -139,6 +139,7 @@ static void tell(struct compaction *c)
     r->partitions = m->partitions;
     r->rows = m->rows;
     r->purged = m->purged;
+    _Static_assert(sizeof r->merged == sizeof m->merged, "one is the other's");
     memcpy(r->merged, m->merged, sizeof r->merged);
     r->written_bytes = o->output ? sstable_writer_data_bytes(output_writer(o->output)) : 0;
     r->written_all_bytes = o->output ? output_bytes(o->output) : 0;

@@ -179,7 +179,7 @@ static void pinning_release(struct op *op)
 void store_pin(struct store *s, struct io_req *req, struct op *op, const struct uuid *table)
 {
     struct pinning *p = mem_zalloc(sizeof *p);
-    struct table_data *d = store_data(s, table);
+    struct table_data *d = store_data_for(s, table);
     ensure(s->journal && !s->closing);
     p->store = s, p->done = req, p->table = *table;
     if (d)

@@ -86,7 +86,9 @@ struct compact_result {                  /* also while it runs */
  * and nothing has changed; once its swap has begun it ends well.  OK: reads see the outputs, and
  * the inputs go when nobody looks at them any more.  ERR_NOT_FOUND: the table, or an input, has
  * gone or is busy; ERR_CORRUPT: an input is damaged (it has been set aside); ERR_NO_SPACE; ERR_IO.
- * The report says what and where.  Everything given stays until completion. */
+ * The report says what and where.  While the table is held (store_hold) it does not begin, and
+ * while it is held or pinned (store_pin) its swap waits; TRUNCATE and DROP stop it.  Everything
+ * given stays until completion. */
 void store_compact(struct store *, struct io_req *, struct op *, const struct compact_options *,
                    struct arena *, struct compact_result *, struct report *failed);
 /* A file that several shards read has been taken apart (its pieces are adopted): this shard reads

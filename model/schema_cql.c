@@ -89,21 +89,27 @@ struct types_of {
     struct buf *out;
 };
 
+static bool is_printed(const struct types_of *t, const struct type *type)
+{
+    for (const struct printed *p = t->printed; p; p = p->next)
+        if (strcmp(p->type->name, type->name) == 0)
+            return true;
+    return false;
+}
+
+/* As the catalog defines it; when it does so no more, since the keyspace was dropped with all that
+ * is in it, as the table has it. */
 static void put_types(struct types_of *t, const struct type *type)
 {
     for (size_t i = 0; i < type->parts_count; i++)
         put_types(t, type->parts[i]);
-    const struct type *definition =
-        type->kind == TYPE_UDT ? catalog_type(t->catalog, type->keyspace, type->name) : NULL;
-    for (const struct printed *p = t->printed; p && definition; p = p->next)
-        if (p->type == definition)
-            return;
-    if (!definition)
+    if (type->kind != TYPE_UDT || is_printed(t, type))
         return;
+    const struct type *known = catalog_type(t->catalog, type->keyspace, type->name);
     struct printed *printed = arena_new(&t->arena, struct printed);
-    *printed = (struct printed){ definition, t->printed };
+    *printed = (struct printed){ known ? known : type, t->printed };
     t->printed = printed;
-    schema_cql_type(definition, t->how, t->out);
+    schema_cql_type(printed->type, t->how, t->out);
 }
 
 void schema_cql_types_of(const struct catalog *catalog, const struct table *table,

@@ -13,6 +13,7 @@ struct schema_cql {
 void schema_cql_keyspace(const struct keyspace *, struct schema_cql, struct buf *out);
 void schema_cql_type(const struct type *, struct schema_cql, struct buf *out);
 void schema_cql_table(const struct table *, struct schema_cql, struct buf *out);
-/* The user types that the table's columns are made of, each behind those that it is made of. */
+/* The user types that the table's columns are made of, each behind those that it is made of; also
+ * where the catalog has dropped them with their keyspace. */
 void schema_cql_types_of(const struct catalog *, const struct table *, struct schema_cql,
                          struct buf *out);

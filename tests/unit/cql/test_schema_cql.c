@@ -76,6 +76,24 @@ START_TEST(types_stand_behind_what_they_are_made_of)
 }
 END_TEST
 
+START_TEST(types_of_a_dropped_keyspace_are_as_the_table_has_them)
+{
+    struct buf before = buf_in(&kit.arena), after = buf_in(&kit.arena);
+    struct schema_cql how = { .is_conditional = true };
+    kit_do("CREATE TYPE c (x int)");
+    kit_do("CREATE TYPE b (c frozen<c>, t tuple<int, text>)");
+    kit_do("CREATE TABLE t (k frozen<c> PRIMARY KEY, v map<int, frozen<b>>, w b)");
+    struct table *t = catalog_table(&kit.catalog, "ks", "t");
+    table_ref(t);
+    schema_cql_types_of(&kit.catalog, t, how, &before);
+    kit_do("DROP KEYSPACE ks");
+    schema_cql_types_of(&kit.catalog, t, how, &after);
+    ck_assert_ptr_nonnull(strstr(text_of(&before), "CREATE TYPE IF NOT EXISTS ks.b ("));
+    ck_assert_str_eq(text_of(&after), text_of(&before));
+    table_unref(&t);
+}
+END_TEST
+
 static const char *const keyspaces[] = {
     "CREATE KEYSPACE a WITH replication = {'class': 'SimpleStrategy', 'replication_factor': '3'} "
     "AND durable_writes = true;\n",
@@ -183,6 +201,7 @@ int main(void)
     tcase_add_checked_fixture(tcase, kit_setup, kit_teardown);
     tcase_add_test(tcase, a_table_is_laid_out_as_cassandra_does);
     tcase_add_test(tcase, types_stand_behind_what_they_are_made_of);
+    tcase_add_test(tcase, types_of_a_dropped_keyspace_are_as_the_table_has_them);
     tcase_add_loop_test(tcase, a_keyspace_is_told_as_it_was_made, 0, array_count(keyspaces));
     tcase_add_loop_test(tcase, a_table_is_made_again_by_its_statements, 0, array_count(makers));
     suite_add_tcase(suite, tcase);

@@ -24,7 +24,6 @@
  */
 // SPDX-License-Identifier: Apache-2.0
 #include "base/mem.h"
-#include "io/log.h"
 #include "store/chunk.h"
 #include "store/compact_inside.h"
 
@@ -66,7 +65,6 @@ static struct op_next compact_begin(struct op *op)
         return compact_fail(c, op->stop);
     if (c->data->holds)
         return op_wait(COMPACT_BEGIN);
-    c->began_ns = io_now(c->store->io);
     enum err err = compaction_choose(c);
     if (err != OK)
         return compact_fail(c, err);
@@ -289,12 +287,6 @@ static void compact_show(struct compaction *c)
         files[i] = outputs_files(o)[i].name.generation;
     c->result->files = files;
     c->result->files_count = count;
-    log_note(c->store->io, LOG_INFO, "compacted",
-             "folder=%s inputs=%zu expired=%zu outputs=%zu bytes_in=%llu bytes_out=%llu ms=%llu",
-             c->data->folder, c->inputs_count, c->going_count - c->inputs_count, count,
-             (unsigned long long)c->result->input_bytes,
-             (unsigned long long)c->result->written_bytes,
-             (unsigned long long)((io_now(c->store->io) - c->began_ns) / 1000000));
 }
 
 static struct op_next compact_placed(struct op *op)

@@ -38,7 +38,6 @@ struct compaction {
     bool has_napped;       /* for the pace: it is asked again */
     uint64_t free_bytes;   /* of the disk, when it was last asked */
     uint64_t looked_bytes; /* had been written then */
-    uint64_t began_ns;
     bool is_placing;
     bool is_short; /* the disk was, when it was last thought of */
     enum err err;

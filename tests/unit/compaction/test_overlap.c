@@ -6,7 +6,7 @@
 
 #include <check.h>
 
-enum { FILES_MAX = 40, KEYS = 60 };
+enum { FILES_MAX = 40, KEYS = 60, BLOCKS = 10, SEEDS_A_BLOCK = 30 };
 static struct arena arena;
 static struct compaction_file files[FILES_MAX];
 static size_t places[FILES_MAX], count;
@@ -173,6 +173,16 @@ static void add_any(struct prng *prng)
     }
 }
 
+/* A process for each seed would cost more than what is tested. */
+static void each_seed(int block, void (*test)(uint64_t seed))
+{
+    for (int i = 0; i < SEEDS_A_BLOCK; i++) {
+        teardown();
+        setup();
+        test((uint64_t)(block * SEEDS_A_BLOCK + i));
+    }
+}
+
 static uint64_t over(int64_t key)
 {
     uint64_t members = 0;
@@ -183,9 +193,9 @@ static uint64_t over(int64_t key)
 }
 
 /* The files over each key are in one set, and each set is all the files over some key. */
-START_TEST(sets_are_what_a_walk_over_all_keys_finds)
+static void sets_are_right(uint64_t seed)
 {
-    struct prng prng = { (uint64_t)_i };
+    struct prng prng = { seed };
     struct overlaps overlaps;
     add_any(&prng);
     overlaps_make(files, places, count, &arena, &overlaps);
@@ -206,6 +216,7 @@ START_TEST(sets_are_what_a_walk_over_all_keys_finds)
     for (size_t set = 0; set < overlaps.sets_count; set++)
         ck_assert(found[set]);
 }
+START_TEST(sets_are_what_a_walk_over_all_keys_finds) { each_seed(_i, sets_are_right); }
 END_TEST
 
 static bool is_linked(size_t a, size_t b)
@@ -213,9 +224,9 @@ static bool is_linked(size_t a, size_t b)
     return files[a].first <= files[b].last && files[b].first <= files[a].last;
 }
 
-START_TEST(with_a_threshold_of_one_buckets_are_the_connected_groups)
+static void groups_are_right(uint64_t seed)
 {
-    struct prng prng = { (uint64_t)_i };
+    struct prng prng = { seed };
     struct overlaps overlaps;
     struct overlap_bucket *buckets;
     add_any(&prng);
@@ -239,6 +250,10 @@ START_TEST(with_a_threshold_of_one_buckets_are_the_connected_groups)
     for (size_t i = 1; i < n; i++) /* and they are not one group */
         ck_assert_uint_lt(overlaps.reach[buckets[i - 1].last], buckets[i].first);
 }
+START_TEST(with_a_threshold_of_one_buckets_are_the_connected_groups)
+{
+    each_seed(_i, groups_are_right);
+}
 END_TEST
 
 int main(void)
@@ -250,8 +265,8 @@ int main(void)
                         (int)array_count(examples));
     tcase_add_test(tcase, keys_decide_where_tokens_meet);
     tcase_add_test(tcase, the_oldest_are_taken_up_to_the_first_that_would_be_too_many_over_one_key);
-    tcase_add_loop_test(tcase, sets_are_what_a_walk_over_all_keys_finds, 0, 300);
-    tcase_add_loop_test(tcase, with_a_threshold_of_one_buckets_are_the_connected_groups, 0, 300);
+    tcase_add_loop_test(tcase, sets_are_what_a_walk_over_all_keys_finds, 0, BLOCKS);
+    tcase_add_loop_test(tcase, with_a_threshold_of_one_buckets_are_the_connected_groups, 0, BLOCKS);
     suite_add_tcase(suite, tcase);
     SRunner *runner = srunner_create(suite);
     srunner_run_all(runner, CK_NORMAL);

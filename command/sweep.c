@@ -210,11 +210,27 @@ static bool is_finished(const struct sweeping *s, const char *name)
     return false;
 }
 
+/* How many runs are ahead: of each setting that is not finished, and of each form that no setting
+ * before it in the file has. */
+static uint64_t runs_count(const struct sweeping *s)
+{
+    const struct sweep_setting *settings = s->sweep.settings;
+    uint64_t runs = 0;
+    for (size_t i = 0; i < s->sweep.settings_count; i++) {
+        bool is_known = false;
+        for (size_t k = 0; k < s->sweep.settings_count; k++)
+            is_known |= (k < i || is_finished(s, settings[k].name)) &&
+                        strcmp(settings[k].form, settings[i].form) == 0;
+        if (!is_finished(s, settings[i].name))
+            runs += 1 + !is_known;
+    }
+    return runs;
+}
+
 static enum err settings_run(struct sweeping *s)
 {
     struct sweep *sweep = &s->sweep;
-    uint64_t left = sweep->settings_count - s->result.rows_count;
-    uint64_t writes = (sweep->rows + sweep->updates) * (left + (left > 0));
+    uint64_t writes = (sweep->rows + sweep->updates) * runs_count(s);
     enum err err = OK;
     progress_begin(&s->progress, "sweep", "writes", writes);
     for (size_t i = 0; i < sweep->settings_count && err == OK; i++) {

@@ -11,6 +11,8 @@ struct context {
     struct option compaction; /* default_compaction */
     const char *pairs[2 * (CONFIG_PAIRS_MAX + 1)];
 };
+/* Would a table take default_compaction?  ERR_CONFIG with the sentence, file:line:column first. */
+enum err context_check(const struct config *, struct arena *, struct report *);
 /* Lasts as long as *out and the keyspace's name ("": none in use). */
 const struct cql_context *context_fill(struct context *out, const struct shard *,
                                        const char *keyspace);

@@ -9,6 +9,7 @@
 #include "base/arena.h"
 #include "base/buf.h"
 #include "io/uv/uv.h"
+#include "node/context.h"
 #include "node/node.h"
 #include "node/tool_machine.h"
 
@@ -80,6 +81,8 @@ static enum err load_config(struct config *config, struct arena *arena, const ch
         err = config_parse(config, arena, path, text, report);
     if (err == OK)
         err = config_check(config, report);
+    if (err == OK)
+        err = context_check(config, arena, report);
     return err;
 }
 

@@ -101,6 +101,16 @@ WRONG = {
     ),
     "broadcast to everywhere": ("broadcast_address: 0.0.0.0\n", "1:", "broadcast_address"),
     "listening everywhere": ("listen_address: 0.0.0.0\n", "1:", "broadcast_address"),
+    "a compaction that no table takes": (
+        "\ndefault_compaction:\n  class_name: UnifiedCompactionStrategy\n  parameters: {min_threshold: 4}\n",
+        "2:",
+        "default_compaction: UnifiedCompactionStrategy has no option 'min_threshold'; it has",
+    ),
+    "scaling parameters that are none": (
+        "default_compaction:\n  class_name: UnifiedCompactionStrategy\n  parameters: {scaling_parameters: L1}\n",
+        "1:",
+        "default_compaction: scaling_parameters is a list such as T4, L10, N, -8 (got 'L1')",
+    ),
     "parts larger than the whole": (
         "memory_limit: 64MiB\nmemtable_heap_space: 60MiB\nfile_cache_size: 60MiB\n",
         "1:",

@@ -18,6 +18,7 @@
  *     system*.c    the tables that the node makes up: system, system_schema, system_views
  *     admin.c      HTTP: status, health, metrics, operations
  *     operation*.c what takes its time: flush, ...   errand.c   the same on every shard
+ *     compactions*.c what the shards' compactors do, have done and have to do
  *     mark.c       the clock's mark on disk, which timestamps stay behind
  *     post.c       mail between shards           plan.c       memory_limit divided
  *     ranges.c     token ranges of this node, for compactions

@@ -104,7 +104,7 @@ struct compaction_past {
 size_t compactor_history(const struct compactor *, struct arena *, struct compaction_past **out);
 struct compactor_counts {
     uint64_t completed, failed, stopped, refused_for_space;
-    uint64_t reduced; /* inputs left out for lack of space or memory */
+    uint64_t reduced; /* those that inputs were left out of, for lack of space or memory */
     uint64_t bytes_in, bytes_out, purged;
     uint64_t pending, pending_bytes, running;
     uint64_t slices, slices_over, slice_ns_max;

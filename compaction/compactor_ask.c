@@ -151,7 +151,7 @@ static bool look_find(const struct look *look, uint64_t id, const struct look_gr
 static enum err choose_one(struct asking *a, const struct look *look, uint64_t id,
                            const struct look_group **all, size_t *at)
 {
-    const struct look_group *g;
+    const struct look_group *g = NULL;
     unsigned long long number = id;
     if (!look_find(look, id, &g, at))
         return report_set(a->failed, ERR_NOT_FOUND, "%s.%s has no file %llu on this shard",
@@ -176,7 +176,7 @@ static enum err choose_files(struct asking *a, const struct look *look)
     const struct look_group *group = NULL;
     size_t *files = arena_array(&a->arena, size_t, a->ask->files_count), count = 0;
     for (size_t i = 0; i < a->ask->files_count; i++) {
-        size_t at, k = 0;
+        size_t at = 0, k = 0;
         enum err err = choose_one(a, look, a->ask->files[i], &group, &at);
         if (err != OK)
             return err;

@@ -86,7 +86,7 @@ struct run {
     uint64_t paced_bytes; /* of them, so far */
     double late;          /* the share of it that had piled up when it began */
     uint64_t began_ns;
-    bool is_extra, may_reduce;
+    bool is_extra, may_reduce, was_reduced;
     bool is_unwanted;       /* a person has stopped it: it is not begun again at once */
     uint64_t sampled_bytes; /* plain, at the last tick */
     double rate;            /* plain bytes a second, of late */
@@ -132,7 +132,7 @@ bool compactor_has_room(const struct compactor *, const struct asking *, uint64_
 
 /* ---- compactor_tables.c ---- */
 /* Makes it where it is not there yet; NULL: the catalog has no such table. */
-struct tended *tended_of(struct compactor *, const struct uuid *table);
+struct tended *tended_of(struct compactor *, const struct uuid *id);
 struct tended_group *tended_group_of(struct compactor *, struct tended *,
                                      const struct compaction_group *);
 struct tended_group *tended_find(const struct tended *, const struct compaction_group *);
@@ -182,7 +182,7 @@ void askings_wake(struct compactor *);
 
 /* ---- compactor_pace.c ---- */
 /* Slot of struct compact_options; the context is the struct run. */
-uint64_t pace_read(void *run, uint64_t bytes);
+uint64_t pace_read(void *context, uint64_t bytes);
 /* It has read what it was not asked for. */
 void pace_finish(struct run *);
 void pace_set(struct compactor *, uint64_t bytes_per_second);

@@ -87,7 +87,7 @@ bool notes_past_decode(struct bytes body, struct arena *arena, struct compaction
         return false;
     for (size_t i = 0; i < merged; i++)
         out->merged[i] = cursor_vint(&c);
-    if (c.bad || cursor_left(&c))
+    if (c.bad || cursor_left(&c) || !id.data)
         return false;
     memcpy(out->id.b, id.data, sizeof out->id.b);
     out->keyspace = arena_text(arena, keyspace);

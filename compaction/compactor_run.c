@@ -96,16 +96,20 @@ static bool run_reduce(struct run *r)
     if (!r->may_reduce || !g || strategy_class(g->strategy) != r->class ||
         !strategy_reduce(g->strategy, &r->now, &r->arena, &r->pick))
         return false;
-    r->compactor->counts.reduced++;
+    r->compactor->counts.reduced += !r->was_reduced;
+    r->was_reduced = true;
     return true;
 }
 
-/* Its share of the memory for buffers; two files can always be merged. */
+/* What others leave of the memory for buffers, and a quarter less when it is the first: for one
+ * that comes beside it.  Two files can always be merged; and what a person asks for is whole. */
 static void run_fit_memory(struct run *r)
 {
-    const struct compactor_options *o = &r->compactor->options;
-    uint64_t inputs = o->memory_bytes / (o->at_once + 1) / INPUT_BYTES;
-    while (run_writes(r) && o->memory_bytes && r->pick.count > u64_max(inputs, 2) && run_reduce(r))
+    uint64_t all = r->compactor->options.memory_bytes / INPUT_BYTES, used = 0;
+    for (const struct list *l = r->compactor->runs.next; l != &r->compactor->runs; l = l->next)
+        used += owner_of(l, struct run, link)->pick.count;
+    uint64_t room = used ? all - u64_min(all, used) : all - all / 4;
+    while (all && !r->ask && run_writes(r) && r->pick.count > u64_max(room, 2) && run_reduce(r))
         ;
 }
 

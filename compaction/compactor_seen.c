@@ -6,10 +6,18 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "compaction/compactor_inside.h"
 
+/* Of late; in its first second, since it began. */
+static double rate_of(const struct run *r)
+{
+    uint64_t ns = io_now(r->compactor->io) - r->began_ns;
+    return r->rate > 0 || ns == 0 ? r->rate : (double)r->result.read_bytes / ((double)ns / 1e9);
+}
+
 static struct compaction_running running_of(const struct run *r, struct arena *arena)
 {
     const struct compact_result *x = &r->result;
     uint64_t left = x->total_bytes - u64_min(x->total_bytes, x->read_bytes);
+    double rate = rate_of(r);
     return (struct compaction_running){
         .id = r->id,
         .task = r->task,
@@ -22,8 +30,8 @@ static struct compaction_running running_of(const struct run *r, struct arena *a
         .written_bytes = x->written_bytes,
         .inputs = r->pick.count + r->pick.expired_count,
         .began_ns = r->began_ns,
-        .bytes_per_second = r->rate,
-        .eta_seconds = r->rate > 0 ? (int64_t)((double)left / r->rate + 0.5) : -1,
+        .bytes_per_second = rate,
+        .eta_seconds = rate > 0 ? (int64_t)((double)left / rate + 0.5) : -1,
         .token = x->token,
         .reason = arena_text(arena, bytes_text(r->pick.reason)),
     };

@@ -8,7 +8,7 @@
  *     connections    a sixteenth: buffers of clients
  *     prepared       a sixty-fourth: plans
  *     peers          a sixteenth: messages between nodes
- *     compaction     a sixteenth: buffers of files that are merged
+ *     compaction     an eighth: buffers of files that are merged
  *     not planned    the rest: program, stacks, allocator; at least a sixteenth
  */
 // SPDX-License-Identifier: Apache-2.0
@@ -38,7 +38,7 @@ enum err memory_plan_make(const struct config *c, uint64_t memory_bytes, struct 
         .connections_bytes = limit / 16,
         .prepared_bytes = limit / 64,
         .peers_bytes = limit / 16,
-        .compaction_bytes = limit / 16,
+        .compaction_bytes = limit / 8,
     };
     uint64_t sum = plan_sum(p);
     if (sum + limit / 16 > limit)

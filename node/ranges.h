@@ -5,5 +5,5 @@
 #include "compaction/compaction.h"
 
 /* Slots of struct compactor_options; the context is the struct shard. */
-void ranges_of(void *shard, const struct table *, struct arena *, struct local_ranges *out);
-uint64_t ranges_version(void *shard);
+void ranges_of(void *context, const struct table *, struct arena *, struct local_ranges *out);
+uint64_t ranges_version(void *context);

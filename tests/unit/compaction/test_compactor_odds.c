@@ -99,7 +99,7 @@ END_TEST
 START_TEST(inputs_that_memory_does_not_hold_stay_out)
 {
     rig_close();
-    rig.options.memory_bytes = 2 * 3 * 640 * 1024; /* three inputs, and as many for one beyond */
+    rig.options.memory_bytes = 4 * 640 * 1024; /* a quarter stays for another one */
     rig_open();
     rig_table("t", "SizeTiered");
     compactor_enable(rig.compactor, NULL, false);

@@ -92,7 +92,7 @@ if(mimalloc_FOUND AND NOT SANITIZE)
 endif()
 add_custom_target(bench_engine DEPENDS rondo-engine)
 # `rondo bench compaction` looks for it beside itself, too.
-add_executable(rondo-compaction tests/bench/bench_compaction.c)
+add_executable(rondo-compaction tests/bench/bench_compaction.c tests/bench/compaction_floor.c)
 target_compile_definitions(rondo-compaction PRIVATE _GNU_SOURCE)
 target_link_libraries(rondo-compaction PRIVATE store world_uv fail_server rules)
 if(mimalloc_FOUND AND NOT SANITIZE)
@@ -112,3 +112,9 @@ add_executable(oracle_writer tests/oracle/writer.c)
 target_compile_definitions(oracle_writer PRIVATE _GNU_SOURCE)
 target_link_libraries(oracle_writer PRIVATE sstable fail_server rules)
 set_target_properties(oracle_writer PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests)
+# ... and what compacts the files that Cassandra compacts beside it.
+add_executable(oracle_compactor tests/oracle/compactor.c)
+target_compile_definitions(oracle_compactor PRIVATE _GNU_SOURCE)
+target_link_libraries(oracle_compactor PRIVATE store world_uv fail_server rules)
+set_target_properties(oracle_compactor PROPERTIES RUNTIME_OUTPUT_DIRECTORY
+                                                  ${CMAKE_BINARY_DIR}/tests)

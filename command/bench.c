@@ -10,6 +10,7 @@
 #include "command/bench.h"
 
 #include "base/json.h"
+#include "command/bench_compaction.h"
 #include "command/bench_engine.h"
 #include "command/command.h"
 #include "command/floor.h"
@@ -340,7 +341,7 @@ static bool bench_prepare(struct bench *b)
 
 int bench_run(const struct options *o)
 {
-    static const char *const not_yet[] = { "ycsb", "stand", "compaction" };
+    static const char *const not_yet[] = { "ycsb", "stand" };
     static struct bench_case cases[CASES_MAX];
     static struct bench b;
     for (size_t i = 0; i < array_count(not_yet); i++)
@@ -349,8 +350,10 @@ int bench_run(const struct options *o)
     b = (struct bench){ .options = o };
     if (strcmp(o->words[0], "engine") == 0 && o->words_count == 1)
         return bench_engine_run(o);
+    if (strcmp(o->words[0], "compaction") == 0 && o->words_count == 1)
+        return bench_compaction_run(o);
     if (strcmp(o->words[0], "keyvalue") != 0 || o->words_count > 1) {
-        (void)tell("bench can keyvalue and engine; see: rondo help bench");
+        (void)tell("bench can keyvalue, engine and compaction; see: rondo help bench");
         return EXIT_USAGE;
     }
     size_t count = cases_choose(o, &b, cases);

@@ -12,6 +12,7 @@
  *                                                 floor.c     the same against a bare echo
  *                                                 bench_engine.c  a store by itself, by orders to
  *                                                   engine_side.c   programs beside this one
+ *                                                 bench_compaction.c  another one
  *
  *     sstable.c   files of tables: dump
  *       sstable_file.c reading one  sstable_stats.c  sstable_verify.c  sstable_rewrite.c

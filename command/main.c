@@ -164,7 +164,7 @@ static const struct command commands[] = {
       "it needed (DIR/run).  Interrupted, or out of disk, it keeps the settings that are done,\n"
       "and the same command goes on behind them.  --rows scales the stream, and sizes with it.\n"
       "--model only predicts: at once, without data; --out may then be left out.\n" },
-    { "bench", "keyvalue|engine", 1, 2, bench_run,
+    { "bench", "keyvalue|engine|compaction", 1, 2, bench_run,
       TAKES_NODE | TAKES(rows) | TAKES(seconds) | TAKES(connections) | TAKES(depth) |
           TAKES(value_bytes) | TAKES(rf) | TAKES(rate) | TAKES(no_load) | TAKES(consistency) |
           TAKES(route) | TAKES(floor) | TAKES(dir),
@@ -179,7 +179,11 @@ static const struct command commands[] = {
       "\n"
       "engine needs no node: it measures one shard's store by itself in a new folder in --dir, of\n"
       "a build with tests (rondo-engine); --floor beside RocksDB (rondo-rocksdb), in turns.  Its\n"
-      "own defaults: 10,000,000 rows of 100 bytes, 5 s for each kind of read.\n" },
+      "own defaults: 10,000,000 rows of 100 bytes, 5 s for each kind of read.\n"
+      "\n"
+      "compaction needs no node either: four overlapping SSTables, of --rows rows in all or of\n"
+      "1 GiB, become one; first of 30 columns, then of 100 bytes.  Beside it stands a loop that\n"
+      "unpacks, compares and packs the same bytes (rondo-compaction, of a build with tests).\n" },
 };
 
 static const char *const not_yet[] = {

@@ -19,7 +19,19 @@ void spread_init(struct spread *s, uint32_t buckets)
     }
 }
 
-void spread_add(struct spread *s, uint64_t value)
+void spread_add_near(struct spread *s, uint64_t value, uint32_t *bucket)
+{
+    uint32_t at = *bucket;
+    ensure(at < s->count);
+    bool is_above = at == 0 || value > (uint64_t)s->offsets[at - 1];
+    bool is_below = at + 1 == s->count || value <= (uint64_t)s->offsets[at];
+    if (is_above && is_below)
+        s->counts[at]++;
+    else
+        *bucket = spread_add(s, value);
+}
+
+uint32_t spread_add(struct spread *s, uint64_t value)
 {
     uint32_t low = 0, high = s->count - 1;
     while (low < high) {
@@ -30,6 +42,7 @@ void spread_add(struct spread *s, uint64_t value)
             high = middle;
     }
     s->counts[low]++;
+    return low;
 }
 
 uint64_t spread_total(const struct spread *s)

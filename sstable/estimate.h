@@ -13,7 +13,9 @@ struct spread {
     int64_t offsets[SPREAD_BUCKETS_MAX]; /* count - 1 of them */
 };
 void spread_init(struct spread *, uint32_t buckets);
-void spread_add(struct spread *, uint64_t value);
+uint32_t spread_add(struct spread *, uint64_t value); /* the bucket */
+/* The same; looks first where the last one was, and notes that.  *bucket begins with 0. */
+void spread_add_near(struct spread *, uint64_t value, uint32_t *bucket);
 uint64_t spread_total(const struct spread *);
 /* Of what did not overflow, rounded up; 0 when there is nothing. */
 uint64_t spread_mean(const struct spread *);

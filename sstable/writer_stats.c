@@ -185,8 +185,8 @@ void writer_stats_partition_end(struct writer_stats *s, struct bytes key, uint64
     buf_clear(&s->last_key);
     buf_put_bytes(&s->last_key, key);
     cardinality_add(&s->cardinality, key);
-    spread_add(&s->partition_bytes, bytes);
-    spread_add(&s->partition_cells, s->cells);
+    spread_add_near(&s->partition_bytes, bytes, &s->bytes_bucket);
+    spread_add_near(&s->partition_cells, s->cells, &s->cells_bucket);
 }
 
 static struct stats_bound bound_of(uint8_t kind, uint8_t of_row, const struct buf *raw)

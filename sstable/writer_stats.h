@@ -26,6 +26,7 @@ struct writer_stats {
     struct buf first_key, last_key; /* of partitions */
     struct cardinality cardinality;
     struct spread partition_bytes, partition_cells;
+    uint32_t bytes_bucket, cells_bucket; /* of the last partition */
     struct drop_times drop_times;
 };
 void writer_stats_init(struct writer_stats *, const struct layout *);

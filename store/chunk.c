@@ -310,13 +310,6 @@ static enum err window_spill(struct window *w, struct fetch *f, uint64_t at, siz
     return OK;
 }
 
-/* Is all of it in the chunk that is pinned? */
-static bool window_has(const struct window *w, uint64_t at, size_t want)
-{
-    uint64_t skip = at - w->pin_at; /* before the chunk: huge */
-    return w->pin && skip < w->pin->size_bytes && want <= w->pin->size_bytes - skip;
-}
-
 /* Is all of it in what has been copied? */
 static bool window_has_spilled(const struct window *w, uint64_t at, size_t want)
 {
@@ -324,14 +317,8 @@ static bool window_has_spilled(const struct window *w, uint64_t at, size_t want)
     return skip < w->spill.size && want <= w->spill.size - skip;
 }
 
-enum err window_see(struct window *w, struct fetch *f, uint64_t at, size_t want)
+enum err window_move(struct window *w, struct fetch *f, uint64_t at, size_t want)
 {
-    if (window_has(w, at, want)) {
-        size_t skip = (size_t)(at - w->pin_at);
-        w->at = at;
-        w->bytes = bytes_of(w->pin->data + skip, w->pin->size_bytes - skip);
-        return OK;
-    }
     if (window_has_spilled(w, at, want)) {
         size_t skip = (size_t)(at - w->spill_at);
         w->at = at;

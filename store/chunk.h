@@ -56,6 +56,16 @@ struct window {
 void window_init(struct window *, struct sstable *, enum sstable_component);
 void window_deinit(struct window *);
 void window_unpin(struct window *); /* `bytes` is gone then */
+enum err window_move(struct window *, struct fetch *, uint64_t at, size_t want);
 /* Afterwards `bytes` begins at `at` and has `want` bytes or all that the component has.  As
  * chunk_get. */
-enum err window_see(struct window *, struct fetch *, uint64_t at, size_t want);
+static inline enum err window_see(struct window *w, struct fetch *f, uint64_t at, size_t want)
+{
+    uint64_t skip = at - w->pin_at; /* before the chunk: huge */
+    bool is_pinned = w->pin && skip < w->pin->size_bytes && want <= w->pin->size_bytes - skip;
+    if (!is_pinned)
+        return window_move(w, f, at, want);
+    w->at = at;
+    w->bytes = bytes_of(w->pin->data + skip, w->pin->size_bytes - (size_t)skip);
+    return OK;
+}

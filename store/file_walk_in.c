@@ -220,9 +220,22 @@ static enum err walk_skip(struct file_walk *w, struct fetch *f)
     }
 }
 
+/* The whole partition, forward, where no static row has to be passed: it begins at its rows. */
+static void walk_enter_whole(struct file_walk *w)
+{
+    w->open = deletion_none();
+    w->column_index.blocks_count = 0;
+    w->at = w->rows_at;
+    w->block_end = UINT64_MAX;
+    w->stage = WALK_SKIP;
+}
+
 enum err file_walk_enter(struct file_walk *w, struct fetch *f, struct slice slice, bool is_reversed)
 {
     enum err e = OK;
+    bool is_whole = !is_reversed && !slice.low.size && !slice.high.size;
+    if (w->stage == WALK_IDLE && is_whole && w->sstable->layout.statics_count == 0)
+        walk_enter_whole(w);
     bool goes_on = !is_reversed && slice.low.size && !w->entry.column_index_bytes;
     w->low = slice.low, w->high = slice.high, w->is_reversed = is_reversed;
     if (w->stage == WALK_IN) /* another slice of the same partition, behind the last one */

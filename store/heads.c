@@ -13,24 +13,26 @@ static int place_compare(const struct source *a, const struct source *b)
     return bytes_compare(a->key, b->key);
 }
 
-const struct source *heads_pick(const struct heads *h, int64_t upto, struct deletion *deletion)
+const struct source *heads_pick(struct heads *h, int64_t upto, struct deletion *deletion)
 {
-    const struct source *first = NULL;
-    *deletion = deletion_none();
+    h->members_count = 0;
     for (size_t i = 0; i < h->count; i++) {
         struct source *s = &h->sources[i];
-        int c = s->at_end || s->token > upto ? 1 : first ? place_compare(s, first) : -1;
-        s->is_member = c <= 0;
-        if (c < 0) { /* those before it stand behind it */
-            for (size_t k = 0; k < i; k++)
-                h->sources[k].is_member = false;
-            first = s;
-            *deletion = deletion_none();
-        }
+        s->is_member = false;
+        if (s->at_end || s->token > upto)
+            continue;
+        int c = h->members_count ? place_compare(s, h->members[0]) : 0;
+        if (c < 0)
+            h->members_count = 0; /* those before it stand behind it */
         if (c <= 0)
-            *deletion = deletion_newer(*deletion, s->deletion);
+            h->members[h->members_count++] = s;
     }
-    return first;
+    *deletion = deletion_none();
+    for (size_t i = 0; i < h->members_count; i++) {
+        h->members[i]->is_member = true;
+        *deletion = deletion_newer(*deletion, h->members[i]->deletion);
+    }
+    return h->members_count ? h->members[0] : NULL;
 }
 
 static struct bytes head_key(const struct source *s)
@@ -40,44 +42,47 @@ static struct bytes head_key(const struct source *s)
     return s->head->kind == UNFILTERED_MARKER ? s->head->marker.key : s->head->row.key;
 }
 
-struct bytes heads_nearest(const struct heads *h, size_t *first, size_t *members)
+/* Keys of rows without clustering are all the same bytes. */
+static int key_order(struct bytes a, struct bytes b)
+{
+    return a.data == b.data && a.size == b.size ? 0 : bytes_compare(a, b);
+}
+
+struct bytes heads_nearest(const struct heads *h, size_t *first, size_t *count)
 {
     struct bytes best = { 0 };
-    *members = 0;
-    for (size_t i = 0; i < h->count; i++) {
-        if (!h->sources[i].is_member)
-            continue;
-        struct bytes key = head_key(&h->sources[i]);
+    *count = 0;
+    for (size_t i = 0; i < h->members_count; i++) {
+        struct bytes key = head_key(h->members[i]);
         if (!key.size)
             continue;
-        int c = best.size ? bytes_compare(key, best) : -1;
+        int c = best.size ? key_order(key, best) : -1;
         if (best.size && h->is_reversed)
             c = -c;
         if (c < 0)
-            best = key, *first = i, *members = 0;
-        *members += c <= 0;
+            best = key, *first = i, *count = 0;
+        *count += c <= 0;
     }
     return best;
 }
 
 bool source_has_head(const struct source *s, struct bytes key)
 {
-    return s->is_member && bytes_equal(head_key(s), key);
+    return s->is_member && key_order(head_key(s), key) == 0;
 }
 
 struct deletion heads_open(const struct heads *h)
 {
     struct deletion open = deletion_none();
-    for (size_t i = 0; i < h->count; i++)
-        if (h->sources[i].is_member)
-            open = deletion_newer(open, h->sources[i].open);
+    for (size_t i = 0; i < h->members_count; i++)
+        open = deletion_newer(open, h->members[i]->open);
     return open;
 }
 
 void heads_pass_markers(const struct heads *h, struct bytes key)
 {
-    for (size_t i = 0; i < h->count; i++) {
-        struct source *s = &h->sources[i];
+    for (size_t i = 0; i < h->members_count; i++) {
+        struct source *s = h->members[i];
         if (source_has_head(s, key))
             s->open = h->is_reversed ? s->head->marker.before : s->head->marker.after;
     }
@@ -107,21 +112,21 @@ static bool is_as_it_stands(const struct source *s, struct deletion shadow)
     return row_has_anything(row);
 }
 
-const struct row *heads_row(const struct heads *h, size_t first, size_t members,
+const struct row *heads_row(const struct heads *h, size_t first, size_t count,
                             const struct table *table, struct deletion shadow, struct arena *arena)
 {
-    const struct source *s = &h->sources[first];
+    const struct source *s = h->members[first];
     const struct row *row = &s->head->row;
-    if (members == 1 && is_as_it_stands(s, shadow))
+    if (count == 1 && is_as_it_stands(s, shadow))
         return row;
-    if (members == 1) {
+    if (count == 1) {
         struct row *own = row_copied(arena, row);
         return row_shadow(own, shadow) ? own : NULL;
     }
-    for (size_t i = first + 1; i < h->count && members > 1; i++)
-        if (source_has_head(&h->sources[i], s->head->row.key)) {
-            row = row_merge(arena, table, row, &h->sources[i].head->row, shadow);
-            members--;
+    for (size_t i = first + 1; i < h->members_count && count > 1; i++)
+        if (source_has_head(h->members[i], s->head->row.key)) {
+            row = row_merge(arena, table, row, &h->members[i]->head->row, shadow);
+            count--;
         }
     return row_has_anything(row) ? row : NULL;
 }

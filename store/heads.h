@@ -15,12 +15,15 @@ struct heads {
     struct source *sources;
     size_t count;
     bool is_reversed;
+    struct source **members; /* room for all of them */
+    size_t members_count;
 };
 /* Those that stand in the nearest partition with a token up to this one become its members; one of
  * them, or NULL: there is none.  *deletion: the newest of the partition in any of them. */
-const struct source *heads_pick(const struct heads *, int64_t upto, struct deletion *deletion);
-/* The nearest key among the heads: of *first, and of *members in all; empty: none is left. */
-struct bytes heads_nearest(const struct heads *, size_t *first, size_t *members);
+const struct source *heads_pick(struct heads *, int64_t upto, struct deletion *deletion);
+/* The nearest key among the heads: of member *first, and of *count members in all; empty: none is
+ * left. */
+struct bytes heads_nearest(const struct heads *, size_t *first, size_t *count);
 bool source_has_head(const struct source *, struct bytes key);
 /* The newest deletion that is open before the heads. */
 struct deletion heads_open(const struct heads *);
@@ -28,7 +31,7 @@ struct deletion heads_open(const struct heads *);
 void heads_pass_markers(const struct heads *, struct bytes key);
 /* The rows of the nearest key as one, less what `shadow` covers; NULL: nothing is left of it.  It
  * is borrowed from the one source that has it where nothing had to be done, else in the arena. */
-const struct row *heads_row(const struct heads *, size_t first, size_t members,
-                            const struct table *, struct deletion shadow, struct arena *);
+const struct row *heads_row(const struct heads *, size_t first, size_t count, const struct table *,
+                            struct deletion shadow, struct arena *);
 /* One that may be changed; its keys and values are borrowed. */
 struct row *row_copied(struct arena *, const struct row *);

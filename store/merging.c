@@ -22,7 +22,7 @@
 #include "store/stream.h"
 
 enum stage { BEGIN, BETWEEN, STATICS, ENTER, ROWS, LEAVE, OVER };
-enum { MERGE_PRICE_NS = 100, MERGED_MAX = 64 };
+enum { MERGE_PRICE_NS = 100, MERGED_MAX = 64, ACCOUNT_BYTES = 16 * 1024 };
 
 struct input {
     struct sstable *sstable; /* counted */
@@ -83,7 +83,8 @@ struct merging *merging_new(const struct merging_options *options)
     table_ref(m->options.table);
     m->inputs = mem_zalloc(options->count * sizeof *m->inputs);
     m->sources = mem_zalloc(options->count * sizeof *m->sources);
-    m->heads = (struct heads){ m->sources, options->count, false };
+    m->heads = (struct heads){ .sources = m->sources, .count = options->count };
+    m->heads.members = mem_alloc(options->count * sizeof *m->heads.members);
     m->is_first = true;
     m->purge = (struct purge){ .is_on = options->purges,
                                .now_seconds = options->now_seconds,
@@ -116,6 +117,7 @@ void merging_free(struct merging **merging)
     buf_deinit(&m->last);
     mem_free(m->inputs);
     mem_free(m->sources);
+    mem_free(m->heads.members);
     mem_free(m);
 }
 
@@ -183,12 +185,9 @@ static void enter(struct merging *m, struct sstable_writer *writer)
     m->is_begun = true;
 }
 
-static size_t members_count(const struct merging *m)
+static size_t number_of(const struct merging *m, const struct source *s)
 {
-    size_t count = 0;
-    for (size_t i = 0; i < m->options.count; i++)
-        count += m->sources[i].is_member;
-    return count;
+    return (size_t)(s - m->sources);
 }
 
 /* The nearest partition of all; it stands before that, or behind the last one. */
@@ -203,7 +202,7 @@ static enum err pick(struct merging *m, struct report *report)
         first->token < m->token ||
         (first->token == m->token && bytes_compare(first->key, buf_bytes(&m->key)) <= 0);
     if (!m->is_first && goes_back)
-        return damaged(m, (size_t)(first - m->sources), "partitions are out of order", report);
+        return damaged(m, number_of(m, first), "partitions are out of order", report);
     m->is_first = m->is_begun = false;
     m->token = first->token;
     buf_clear(&m->key);
@@ -227,7 +226,7 @@ static enum err begin(struct merging *m, struct report *report)
 
 static void partition_open(struct merging *m, struct sstable_writer *writer)
 {
-    size_t members = members_count(m);
+    size_t members = m->heads.members_count;
     m->counts.merged[members < MERGED_MAX ? members : MERGED_MAX - 1]++;
     if (purge_deletion(&m->purge, m->deletion))
         m->counts.purged += !deletion_is_none(m->deletion);
@@ -238,14 +237,13 @@ static void partition_open(struct merging *m, struct sstable_writer *writer)
 
 static enum err leave(struct merging *m, struct report *report)
 {
-    for (; m->at < m->options.count; m->at++) {
-        if (!m->sources[m->at].is_member)
-            continue;
-        enum err e = source_follow(&m->sources[m->at], &m->inputs[m->at].fetch);
+    for (; m->at < m->heads.members_count; m->at++) {
+        struct source *s = m->heads.members[m->at];
+        size_t i = number_of(m, s);
+        enum err e = source_follow(s, &m->inputs[i].fetch);
         if (e)
-            return failed(m, m->at, e, report);
-        m->sources[m->at].is_member = false;
-        account(m, m->at);
+            return failed(m, i, e, report);
+        account(m, i);
     }
     return pick(m, report);
 }
@@ -274,14 +272,12 @@ static const struct row *row_at(struct merging *m, size_t first, size_t members)
 /* Static rows are heads of their own, before all others. */
 static enum err static_heads(struct merging *m, struct report *report)
 {
-    for (; m->at < m->options.count; m->at++) {
-        struct source *s = &m->sources[m->at];
-        struct input *in = &m->inputs[m->at];
-        if (!s->is_member)
-            continue;
+    for (; m->at < m->heads.members_count; m->at++) {
+        struct source *s = m->heads.members[m->at];
+        struct input *in = &m->inputs[number_of(m, s)];
         enum err e = source_static(s, &in->fetch, &in->statics);
         if (e)
-            return failed(m, m->at, e, report);
+            return failed(m, number_of(m, s), e, report);
         s->head = &in->statics;
     }
     return OK;
@@ -297,8 +293,8 @@ static void static_take(struct merging *m, struct sstable_writer *writer)
         enter(m, writer);
         sstable_writer_static(writer, row);
     }
-    for (size_t i = 0; i < m->options.count; i++)
-        m->sources[i].head = &m->inputs[i].walk.head;
+    for (size_t i = 0; i < m->heads.members_count; i++)
+        m->heads.members[i]->head = &m->heads.members[i]->walk->head;
 }
 
 static enum err statics(struct merging *m, struct sstable_writer *writer, struct report *report)
@@ -316,14 +312,13 @@ static enum err statics(struct merging *m, struct sstable_writer *writer, struct
 
 static enum err rows_enter(struct merging *m, struct report *report)
 {
-    for (; m->at < m->options.count; m->at++) {
-        struct source *s = &m->sources[m->at];
+    for (; m->at < m->heads.members_count; m->at++) {
+        struct source *s = m->heads.members[m->at];
+        size_t i = number_of(m, s);
         s->is_taken = false;
-        if (!s->is_member)
-            continue;
-        enum err e = source_enter(s, &m->inputs[m->at].fetch, (struct slice){ 0 }, false);
+        enum err e = source_enter(s, &m->inputs[i].fetch, (struct slice){ 0 }, false);
         if (e)
-            return failed(m, m->at, e, report);
+            return failed(m, i, e, report);
     }
     buf_clear(&m->last);
     m->stage = ROWS;
@@ -333,15 +328,17 @@ static enum err rows_enter(struct merging *m, struct report *report)
 /* Those whose heads were used go on. */
 static enum err advance(struct merging *m, struct report *report)
 {
-    for (; m->at < m->options.count; m->at++) {
-        struct source *s = &m->sources[m->at];
+    for (; m->at < m->heads.members_count; m->at++) {
+        struct source *s = m->heads.members[m->at];
+        size_t i = number_of(m, s);
         if (!s->is_taken)
             continue;
-        enum err e = source_next(s, &m->inputs[m->at].fetch);
+        enum err e = source_next(s, &m->inputs[i].fetch);
         if (e)
-            return failed(m, m->at, e, report);
+            return failed(m, i, e, report);
         s->is_taken = false;
-        account(m, m->at);
+        if (s->walk->at - m->inputs[i].plain >= ACCOUNT_BYTES)
+            account(m, i);
     }
     return OK;
 }
@@ -349,10 +346,10 @@ static enum err advance(struct merging *m, struct report *report)
 /* Each marker at the key closes what was open in its own file. */
 static enum err markers_check(struct merging *m, struct bytes key, struct report *report)
 {
-    for (size_t i = 0; i < m->options.count; i++) {
-        const struct source *s = &m->sources[i];
+    for (size_t i = 0; i < m->heads.members_count; i++) {
+        const struct source *s = m->heads.members[i];
         if (source_has_head(s, key) && deletion_compare(s->head->marker.before, s->open) != 0)
-            return damaged(m, i, "a range tombstone ends that was not open", report);
+            return damaged(m, number_of(m, s), "a range tombstone ends that was not open", report);
     }
     return OK;
 }
@@ -368,7 +365,7 @@ static enum err markers_take(struct merging *m, size_t first, struct bytes key,
     if (deletion_compare(open, m->deletion) <= 0)
         open = deletion_none(); /* the partition's deletion says as much */
     struct marker marker = { .key = key,
-                             .clustering = m->sources[first].head->marker.clustering,
+                             .clustering = m->heads.members[first]->head->marker.clustering,
                              .before = m->open,
                              .after = open };
     m->open = open;
@@ -393,9 +390,10 @@ static void row_take(struct merging *m, size_t first, size_t members, struct sst
 static enum err partition_close(struct merging *m, struct sstable_writer *writer,
                                 struct report *report)
 {
-    for (size_t i = 0; i < m->options.count; i++)
-        if (m->sources[i].is_member && !deletion_is_none(m->sources[i].open))
-            return damaged(m, i, "a range tombstone is not closed", report);
+    for (size_t i = 0; i < m->heads.members_count; i++)
+        if (!deletion_is_none(m->heads.members[i]->open))
+            return damaged(m, number_of(m, m->heads.members[i]), "a range tombstone is not closed",
+                           report);
     if (m->is_begun)
         sstable_writer_partition_end(writer);
     m->at = 0;
@@ -413,16 +411,16 @@ static enum err rows(struct merging *m, struct sstable_writer *writer, struct re
     if (!key.size)
         return partition_close(m, writer, report);
     if (m->last.size && bytes_compare(key, buf_bytes(&m->last)) <= 0)
-        return damaged(m, first, "rows are out of order", report);
+        return damaged(m, number_of(m, m->heads.members[first]), "rows are out of order", report);
     buf_clear(&m->last);
     buf_put_bytes(&m->last, key);
     io_charge(m->options.io, MERGE_PRICE_NS);
-    if (m->sources[first].head->kind == UNFILTERED_MARKER)
+    if (m->heads.members[first]->head->kind == UNFILTERED_MARKER)
         e = markers_take(m, first, key, writer, report);
     else
         row_take(m, first, members, writer);
-    for (size_t i = 0; i < m->options.count; i++)
-        m->sources[i].is_taken = source_has_head(&m->sources[i], key);
+    for (size_t i = 0; i < m->heads.members_count; i++)
+        m->heads.members[i]->is_taken = source_has_head(m->heads.members[i], key);
     m->at = 0;
     return e;
 }

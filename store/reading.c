@@ -11,7 +11,6 @@
 #include "store/reading.h"
 
 #include "base/mem.h"
-#include "store/heads.h"
 #include "store/walks.h"
 
 enum { SPARE_RAW_BYTES = 256 * 1024, SPARE_SOURCES = 64 };
@@ -123,9 +122,12 @@ void reading_resync(struct reading *r)
 /* The members of the nearest partition; false: there is none. */
 static bool partition_pick(struct reading *r)
 {
-    struct heads heads = { r->sources, r->sources_count, r->read->is_reversed };
     int64_t upto = r->read->is_range ? r->read->upto : INT64_MAX;
-    const struct source *first = heads_pick(&heads, upto, &r->deletion);
+    r->heads.sources = r->sources, r->heads.count = r->sources_count;
+    r->heads.is_reversed = r->read->is_reversed;
+    if (!r->heads.members)
+        r->heads.members = arena_alloc(r->arena, r->sources_count * sizeof *r->heads.members);
+    const struct source *first = heads_pick(&r->heads, upto, &r->deletion);
     if (!first)
         return false;
     r->token = first->token;

@@ -9,8 +9,8 @@
  */
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
+#include "store/heads.h"
 #include "store/inside.h"
-#include "store/source.h"
 #include "store/view.h"
 
 enum reading_stage {
@@ -41,9 +41,10 @@ struct reading {
 
     struct source *sources;
     size_t sources_count, sources_room;
-    size_t next_file; /* of the view, to be opened */
-    bool is_finding;  /* the last source is of this file, and not wholly opened */
-    bool has_statics; /* the table */
+    struct heads heads; /* of the partition, once it has been picked */
+    size_t next_file;   /* of the view, to be opened */
+    bool is_finding;    /* the last source is of this file, and not wholly opened */
+    bool has_statics;   /* the table */
     bool is_over;
     enum reading_stage stage;
     size_t at; /* the source that the stage has come to */

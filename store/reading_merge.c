@@ -10,16 +10,10 @@
  * cover.
  */
 // SPDX-License-Identifier: Apache-2.0
-#include "store/heads.h"
 #include "store/reading.h"
 
 enum { SLICE_CHECK = 32, ROW_PRICE_NS = 100 };
 static const uint8_t below_all[] = { COMPARABLE_BELOW }, above_all[] = { COMPARABLE_ABOVE };
-
-static struct heads heads_of(const struct reading *r)
-{
-    return (struct heads){ r->sources, r->sources_count, r->read->is_reversed };
-}
 
 /* ---- static rows ---- */
 
@@ -70,8 +64,7 @@ enum err reading_statics(struct reading *r)
 
 static struct deletion newest_open(const struct reading *r)
 {
-    struct heads heads = heads_of(r);
-    struct deletion open = heads_open(&heads);
+    struct deletion open = heads_open(&r->heads);
     /* what the partition's deletion says as well need not be said */
     return deletion_compare(open, r->deletion) <= 0 ? deletion_none() : open;
 }
@@ -110,10 +103,9 @@ static struct bytes beside(struct reading *r, struct bytes row_key, bool is_far)
 /* Gives the row, if anything is left of it.  False: a limit forbids it. */
 static bool rows_give(struct reading *r, size_t first, size_t members)
 {
-    struct bytes key = r->sources[first].head->row.key;
+    struct bytes key = r->heads.members[first]->head->row.key;
     struct deletion shadow = deletion_newer(r->deletion, r->open);
-    struct heads heads = heads_of(r);
-    const struct row *row = heads_row(&heads, first, members, r->table, shadow, &r->scratch);
+    const struct row *row = heads_row(&r->heads, first, members, r->table, shadow, &r->scratch);
     bool is_open = !deletion_is_none(r->open);
     if (!row && is_open) /* it is not passed before the range over it is told */
         return true;
@@ -131,8 +123,7 @@ static bool markers_take(struct reading *r, struct bytes key)
     struct deletion before = r->open;
     if (!open_tell(r, key))
         return false;
-    struct heads heads = heads_of(r);
-    heads_pass_markers(&heads, key);
+    heads_pass_markers(&r->heads, key);
     r->open = newest_open(r);
     if (deletion_compare(before, r->open) != 0)
         open_begin(r, key);
@@ -211,11 +202,10 @@ enum err reading_rows(struct reading *r)
         }
         size_t first = 0, members;
         arena_reset(&r->scratch);
-        struct heads heads = heads_of(r);
-        struct bytes key = heads_nearest(&heads, &first, &members);
+        struct bytes key = heads_nearest(&r->heads, &first, &members);
         if (!key.size)
             break;
-        bool is_row = r->sources[first].head->kind == UNFILTERED_ROW;
+        bool is_row = r->heads.members[first]->head->kind == UNFILTERED_ROW;
         r->visits++;
         if (reading_has_toiled(r)) {
             pause_before(r, key, is_row);

@@ -1,25 +1,28 @@
 /* bench_compaction.c - four overlapping SSTables become one, beside the floor: a loop that unpacks
  * the same chunks, compares keys by memcmp and packs them again, and knows no format.
  *
- *     make ──> (output: feed, drain, finish, swap) x 4 ──> open ──> floor ──> compact ──> close
+ *     make ──> (output: feed, drain, finish, swap) x 4 ──> open ──> run ──> compacted ──> closed
  *
  * Two tables: `wide` has partitions of 1,000 rows of 30 columns of about 8 bytes, `small` one row
  * of 100 bytes a partition.  Each file has half of the rows, drawn, so that a row stands in two of
  * them, about.  The store runs in the real world as a shard of a node does, alone and unthrottled;
  * what it does includes reading, every checksum, the index, the filter, the statistics and syncs,
- * of which the floor does nothing.
+ * of which the floor does nothing but reading.  The floor runs before and after, and the mean of
+ * both counts.
  *
  * `times` is the floor's time divided by ours: of the processor's time of all threads, which waits
  * for nobody, and of the wall clock, which has the disk in it.
  *
- *     rondo-compaction FOLDER [--bytes N] [--rounds N] [--table wide|small] [--keep]
+ *     rondo-compaction FOLDER [--bytes N | --rows N] [--rounds N] [--table wide|small] [--keep]
+ *                      [--json]
  *
- * --bytes: of plain data in all four files (1 GiB).  --keep: makes the files, prints where they are
- * and does no more.
+ * --bytes, --rows: of all four files together, about (1 GiB).  --keep: makes the files, prints
+ * where they are and does no more.  `rondo bench compaction` starts it and cleans up behind it.
  */
 // SPDX-License-Identifier: Apache-2.0
 #include "base/mem.h"
 #include "base/prng.h"
+#include "compaction_floor.h"
 #include "io/uv/uv.h"
 #include "store/compact.h"
 #include "store/folder.h"
@@ -27,27 +30,26 @@
 #include "store/store.h"
 #include "store/swap.h"
 
-#include <fcntl.h>
-#include <lz4.h>
 #include <stdlib.h>
-#include <sys/resource.h>
-#include <time.h>
-#include <unistd.h>
 
-enum { FILES = 4, WIDE_ROWS = 1000, WIDE_COLUMNS = 28, KEY_BYTES = 16, VALUE_BYTES = 100 };
-enum { PIECE_BYTES = 256 * 1024, FEEDS = 64 };
+enum {
+    FILES = FLOOR_FILES,
+    WIDE_ROWS = 1000,
+    WIDE_COLUMNS = 28,
+    KEY_BYTES = 16,
+    VALUE_BYTES = 100
+};
+enum { FEEDS = 64 };
 static const uint64_t bytes_default = UINT64_C(1) << 30;
 
 static struct wish {
     const char *folder;
     uint64_t bytes;
     int rounds;
-    bool is_wide, is_small, keeps;
-} wish = { NULL, 1 << 30, 1, true, true, false };
-
-struct cost {
-    double cpu_s, wall_s;
-};
+    uint64_t rows; /* instead of bytes; 0: not asked */
+    bool is_wide, is_small, keeps, is_json;
+} wish = { .rounds = 1, .is_wide = true, .is_small = true };
+static unsigned said; /* lines */
 
 struct bench {
     struct op op;
@@ -82,27 +84,13 @@ struct bench {
     struct compact_output whole;
     struct compact_result result;
     uint64_t generations[FILES];
-    struct cost begun, floor, ours;
+    struct floor *floor;
+    struct cost begun, floor_cost, ours;
     uint64_t plain_bytes, stored_bytes;
     int round;
 };
 
 static struct bench *bench_of(struct op *op) { return owner_of(op, struct bench, op); }
-
-static struct cost now(void)
-{
-    struct timespec wall, cpu;
-    clock_gettime(CLOCK_MONOTONIC, &wall);
-    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &cpu);
-    return (struct cost){ (double)cpu.tv_sec + (double)cpu.tv_nsec / 1e9,
-                          (double)wall.tv_sec + (double)wall.tv_nsec / 1e9 };
-}
-
-static struct cost since(struct cost begun)
-{
-    struct cost c = now();
-    return (struct cost){ c.cpu_s - begun.cpu_s, c.wall_s - begun.wall_s };
-}
 
 static void must(const struct bench *b, enum err err)
 {
@@ -154,8 +142,9 @@ static int key_order(const void *a, const void *b)
 static void keys_make(struct bench *b)
 {
     struct prng prng = { 7 };
-    b->row_bytes = b->is_wide ? 300 : 150;
-    uint64_t rows = wish.bytes / 2 / b->row_bytes; /* each stands in two files, about */
+    b->row_bytes = b->is_wide ? 250 : 140; /* about, in the stream */
+    uint64_t rows = wish.rows ? wish.rows : wish.bytes / b->row_bytes;
+    rows = u64_max(rows / 2, WIDE_ROWS); /* each stands in two files, about */
     b->keys_count = b->is_wide ? rows / WIDE_ROWS + 1 : rows;
     b->keys = mem_alloc(sizeof *b->keys * b->keys_count);
     for (size_t i = 0; i < b->keys_count; i++) {
@@ -342,98 +331,6 @@ static struct op_next bench_open(struct op *op)
     return op_wait(RUN);
 }
 
-/* ---- the floor ---- */
-
-struct floor {
-    uint8_t *piece, *plain[2], *packed;
-    uint64_t compared;
-};
-
-/* Keys as far apart as rows are. */
-static void floor_compare(struct floor *f, size_t size, size_t stride)
-{
-    for (size_t at = 0; at + KEY_BYTES <= size; at += stride)
-        f->compared += memcmp(f->plain[0] + at, f->plain[1] + at, KEY_BYTES) < 0;
-}
-
-static void floor_chunk(struct bench *b, struct floor *f, const uint8_t *raw,
-                        const struct chunk_place *place)
-{
-    uint8_t *last = f->plain[0];
-    f->plain[0] = f->plain[1];
-    f->plain[1] = last;
-    if (place->stored_bytes < place->plain_bytes) {
-        int size = LZ4_decompress_safe((const char *)raw + 4, (char *)last,
-                                       (int)place->stored_bytes - 4, (int)place->plain_bytes);
-        ensure(size == (int)place->plain_bytes);
-    } else {
-        memcpy(last, raw, place->plain_bytes);
-    }
-    floor_compare(f, place->plain_bytes, b->row_bytes);
-    ensure(LZ4_compress_default((const char *)last, (char *)f->packed, (int)place->plain_bytes,
-                                2 * PIECE_BYTES) > 0);
-}
-
-static void floor_file(struct bench *b, struct floor *f, const struct compression_info *info,
-                       int data, uint64_t bytes)
-{
-    for (size_t i = 0; i < info->chunks_count;) {
-        struct chunk_place first = compression_info_chunk(info, bytes, i);
-        ssize_t got = pread(data, f->piece, PIECE_BYTES, (off_t)first.offset);
-        for (; i < info->chunks_count; i++) {
-            struct chunk_place place = compression_info_chunk(info, bytes, i);
-            uint64_t skip = place.offset - first.offset;
-            if (skip + place.stored_bytes > (uint64_t)got)
-                break;
-            floor_chunk(b, f, f->piece + skip, &place);
-        }
-    }
-}
-
-static struct buf file_read(const char *path)
-{
-    struct buf out = { 0 };
-    int file = open(path, O_RDONLY);
-    ensure(file >= 0);
-    for (ssize_t n = 1; n > 0;) {
-        buf_grow(&out, PIECE_BYTES);
-        n = read(file, out.data + out.size, PIECE_BYTES);
-        out.size += n > 0 ? (size_t)n : 0;
-    }
-    close(file);
-    return out;
-}
-
-static struct cost floor_run(struct bench *b)
-{
-    struct floor f = { .piece = mem_alloc(PIECE_BYTES), .packed = mem_alloc(2 * PIECE_BYTES) };
-    struct cost sum = { 0, 0 };
-    f.plain[0] = mem_zalloc(PIECE_BYTES), f.plain[1] = mem_zalloc(PIECE_BYTES);
-    for (unsigned i = 1; i <= FILES; i++) {
-        struct arena arena = { 0 };
-        struct compression_info info;
-        struct report report;
-        char path[1200];
-        snprintf(path, sizeof path, "%s/nb-%u-big-CompressionInfo.db", b->folder, i);
-        struct buf encoded = file_read(path);
-        snprintf(path, sizeof path, "%s/nb-%u-big-Data.db", b->folder, i);
-        int data = open(path, O_RDONLY);
-        ensure(data >= 0);
-        uint64_t bytes = (uint64_t)lseek(data, 0, SEEK_END);
-        must(b, compression_info_decode(buf_bytes(&encoded), bytes, &arena, &info, &report));
-        struct cost begun = now();
-        floor_file(b, &f, &info, data, bytes);
-        struct cost spent = since(begun);
-        sum.cpu_s += spent.cpu_s, sum.wall_s += spent.wall_s;
-        close(data);
-        buf_deinit(&encoded);
-        arena_deinit(&arena);
-    }
-    mem_free(f.piece), mem_free(f.packed), mem_free(f.plain[0]), mem_free(f.plain[1]);
-    ensure(f.compared > 0);
-    return sum;
-}
-
 /* ---- ours ---- */
 
 static struct op_next bench_run(struct op *op)
@@ -443,7 +340,8 @@ static struct op_next bench_run(struct op *op)
         return op_wait(RUN);
     must(b, b->req.err);
     store_settled(b->store);
-    b->floor = floor_run(b);
+    b->floor = floor_open(b->folder, b->row_bytes);
+    floor_run(b->floor, &b->floor_cost);
     for (unsigned i = 0; i < FILES; i++)
         b->generations[i] = i + 1;
     b->whole = (struct compact_output){ .bytes = UINT64_MAX };
@@ -455,20 +353,33 @@ static struct op_next bench_run(struct op *op)
                                            .purges = true,
                                            .now_seconds = 1800000000,
                                            .gc_before = 1790000000 };
-    b->begun = now();
+    b->begun = cost_now();
     store_compact(b->store, &b->req, op, &b->compact, &b->arena, &b->result, &b->failed);
     return op_wait(COMPACTED);
+}
+
+static void say_json(const struct bench *b)
+{
+    printf("%s{\"table\":\"%s\",\"round\":%d,\"plain_bytes\":%llu,\"stored_bytes\":%llu,"
+           "\"rows\":%llu,\"floor_cpu_s\":%.3f,\"cpu_s\":%.3f,\"floor_wall_s\":%.3f,"
+           "\"wall_s\":%.3f,\"times_cpu\":%.3f,\"times_wall\":%.3f}",
+           said++ ? "," : "[", b->table->name, b->round, (unsigned long long)b->plain_bytes,
+           (unsigned long long)b->stored_bytes, (unsigned long long)b->result.rows,
+           b->floor_cost.cpu_s, b->ours.cpu_s, b->floor_cost.wall_s, b->ours.wall_s,
+           b->floor_cost.cpu_s / b->ours.cpu_s, b->floor_cost.wall_s / b->ours.wall_s);
 }
 
 static void say(const struct bench *b)
 {
     double mib = (double)b->plain_bytes / 1048576;
-    printf("%-5s %6.0f MiB (%4.0f stored), %8llu rows left   floor %6.2f s  ours %6.2f s of the "
-           "processor: %.2f times   wall %6.2f s, %6.2f s: %.2f   %.0f MiB/s\n",
+    if (!said++)
+        printf("table     MiB  stored   rows left   floor s  ours s  times   (wall) floor s  ours s"
+               "  times   MiB/s\n");
+    printf("%-5s %7.0f %7.0f %11llu   %7.2f %7.2f  %5.2f          %7.2f %7.2f  %5.2f   %5.0f\n",
            b->table->name, mib, (double)b->stored_bytes / 1048576,
-           (unsigned long long)b->result.rows, b->floor.cpu_s, b->ours.cpu_s,
-           b->floor.cpu_s / b->ours.cpu_s, b->floor.wall_s, b->ours.wall_s,
-           b->floor.wall_s / b->ours.wall_s, mib / b->ours.cpu_s);
+           (unsigned long long)b->result.rows, b->floor_cost.cpu_s, b->ours.cpu_s,
+           b->floor_cost.cpu_s / b->ours.cpu_s, b->floor_cost.wall_s, b->ours.wall_s,
+           b->floor_cost.wall_s / b->ours.wall_s, mib / b->ours.cpu_s);
     fflush(stdout);
 }
 
@@ -478,8 +389,14 @@ static struct op_next bench_compacted(struct op *op)
     if (b->req.busy)
         return op_wait(COMPACTED);
     must(b, b->req.err);
-    b->ours = since(b->begun);
-    say(b);
+    b->ours = cost_since(b->begun);
+    floor_run(b->floor,
+              &b->floor_cost); /* once more: what else the machine does falls on both sides */
+    floor_close(&b->floor);
+    if (wish.is_json)
+        say_json(b);
+    else
+        say(b);
     store_close(&b->store, &b->req, op);
     return op_wait(CLOSED);
 }
@@ -519,6 +436,7 @@ static void round_run(int round, bool is_wide)
 {
     struct bench *b = mem_zalloc(sizeof *b);
     b->is_wide = is_wide;
+    b->round = round;
     const char *name = is_wide ? "wide" : "small";
     snprintf(b->data, sizeof b->data, "%s/%s-%d/data", wish.folder, name, round);
     snprintf(b->commitlog, sizeof b->commitlog, "%s/%s-%d/commitlog", wish.folder, name, round);
@@ -541,10 +459,14 @@ static bool wish_take(int argc, char **argv)
         const char *value = i + 1 < argc ? argv[i + 1] : "";
         if (strcmp(argv[i], "--keep") == 0)
             wish.keeps = true;
+        else if (strcmp(argv[i], "--json") == 0)
+            wish.is_json = true;
         else if (argv[i][0] != '-' && !wish.folder)
             wish.folder = argv[i];
         else if (strcmp(argv[i], "--bytes") == 0)
             wish.bytes = strtoull(value, NULL, 10), i++;
+        else if (strcmp(argv[i], "--rows") == 0)
+            wish.rows = strtoull(value, NULL, 10), i++;
         else if (strcmp(argv[i], "--rounds") == 0)
             wish.rounds = atoi(value), i++;
         else if (strcmp(argv[i], "--table") == 0)
@@ -559,8 +481,8 @@ static bool wish_take(int argc, char **argv)
 int main(int argc, char **argv)
 {
     if (!wish_take(argc, argv)) {
-        fprintf(stderr, "rondo-compaction FOLDER [--bytes N] [--rounds N] [--table wide|small] "
-                        "[--keep]: 1 MiB or more\n");
+        fprintf(stderr, "rondo-compaction FOLDER [--bytes N | --rows N] [--rounds N] "
+                        "[--table wide|small] [--keep] [--json]: 1 MiB or more\n");
         return 2;
     }
     for (int i = 0; i < wish.rounds; i++) {
@@ -569,5 +491,7 @@ int main(int argc, char **argv)
         if (wish.is_small)
             round_run(i, false);
     }
+    if (wish.is_json)
+        printf("]\n");
     return 0;
 }

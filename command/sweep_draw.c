@@ -140,7 +140,7 @@ static struct box name_place(struct boxes *boxes, double x, double y, double wid
     struct box box = { 0 };
     for (int far = 1; far <= 3; far++)
         for (size_t i = 0; i < array_count(sides); i++) {
-            double middle = x + sides[i][0] * (width / 2 + ring_radius + 4);
+            double middle = x + sides[i][0] * (width / 2 + ring_radius + 7);
             double level = y + sides[i][1] * far * (NAME_HEIGHT * 0.8 + ring_radius * 0.4);
             box = (struct box){ middle - width / 2, level - NAME_HEIGHT / 2.0, middle + width / 2,
                                 level + NAME_HEIGHT / 2.0 };
@@ -173,6 +173,18 @@ static void row_draw(const struct sweep_row *row, const struct axis *x, const st
         dot_draw(m, x, y, true, out);
 }
 
+/* From the dot to a name that had to go further away. */
+static void lead_draw(const struct box *name, double x, double y, struct buf *out)
+{
+    double nearest_x = fmin(fmax(x, name->left), name->right);
+    double nearest_y = fmin(fmax(y, name->top), name->bottom);
+    double far = hypot(nearest_x - x, nearest_y - y);
+    if (far > 2 * ring_radius)
+        buf_printf(out, "<line class=\"lead\" x1=\"%.1f\" y1=\"%.1f\" x2=\"%.1f\" y2=\"%.1f\"/>\n",
+                   x + (nearest_x - x) * ring_radius / far, y + (nearest_y - y) * ring_radius / far,
+                   nearest_x, nearest_y);
+}
+
 static void names_draw(const struct sweep_result *r, const struct axis *x, const struct axis *y,
                        struct buf *out)
 {
@@ -191,6 +203,7 @@ static void names_draw(const struct sweep_result *r, const struct axis *x, const
         struct box box =
             name_place(&boxes, x_at(x, f->rewrites_per_byte), y_at(y, f->sstables_per_read), width);
         box_add(&boxes, box);
+        lead_draw(&box, x_at(x, f->rewrites_per_byte), y_at(y, f->sstables_per_read), out);
         buf_printf(out, "<text class=\"name\" x=\"%.1f\" y=\"%.1f\" text-anchor=\"middle\">",
                    (box.left + box.right) / 2, box.bottom - 4);
         sweep_escape(r->rows[i].name, out);

@@ -77,8 +77,9 @@ static struct forecast_rows rows_of(const struct sweep *s, const struct sweep_se
     };
 }
 
-/* Rows that are not loaded yet are in no file and are not read. */
-static void stop_fill(struct forecast *f, const struct sweep *s, uint64_t flush,
+/* Rows that are not loaded yet are in no file and are not read.  A read also opens files that have
+ * nothing of its partition, where a filter says so: by `chance`. */
+static void stop_fill(struct forecast *f, const struct sweep *s, double chance, uint64_t flush,
                       struct sweep_figures *out)
 {
     struct forecast_figures now;
@@ -87,9 +88,11 @@ static void stop_fill(struct forecast *f, const struct sweep *s, uint64_t flush,
     sweep_figures_unknown(out);
     out->flush = (double)flush;
     out->rewrites_per_byte = (double)now.written_bytes / now.floor_bytes;
-    out->sstables_per_read = now.files_a_read / loaded;
+    double have = now.files_a_read / loaded, others = fmax(0, now.files_a_key - have);
+    out->sstables_per_read = have + chance * others;
     out->space_over_floor = (double)now.bytes / now.floor_bytes;
-    out->filter_skips = now.files_a_key - out->sstables_per_read;
+    out->filter_skips = (1 - chance) * others;
+    out->false_positives = chance * others;
     out->files = (double)now.files;
     out->written_bytes = (double)now.written_bytes * nodes_of(s);
     out->data_bytes = (double)now.bytes * nodes_of(s);
@@ -123,7 +126,7 @@ void sweep_model(const struct sweep *s, const struct sweep_setting *setting,
         forecast_flush(f, (uint64_t)(flush_bytes[i] / nodes_of(s)), i < s->load_flushes ? 0 : 1,
                        NULL, NULL);
         if (out->count < s->stops_count && s->stops[out->count] == i + 1) {
-            stop_fill(f, s, i + 1, &out->at[out->count]);
+            stop_fill(f, s, table->params->bloom_filter_fp_chance, i + 1, &out->at[out->count]);
             out->count++;
         }
     }

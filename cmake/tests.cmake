@@ -47,6 +47,7 @@ foreach(module io store compaction cluster coordinator node)
   endforeach()
 endforeach()
 set_tests_properties(test_store_corrupt PROPERTIES TIMEOUT 7200) # RONDO_LONG=1: every bit
+set_tests_properties(test_compaction_compactor_debt PROPERTIES TIMEOUT 7200) # ... an hour of load
 file(GLOB files CONFIGURE_DEPENDS tests/unit/io_uv/test_*.c)
 foreach(file ${files})
   suite(unit ${file} io world_uv)

@@ -1,8 +1,8 @@
 /* apart.c - see apart.h.
  *
  *     table ──> listed ──> file ──> ran ──> adopted ──┐
- *      ^  ^                 │ ^      │                │
- *      │  └─────────────────┘ └──────┼────────────────┘ one file after the other
+ *      ^                    │ ^      │                │
+ *      │<───────────────────┘ └──────┼──── paced <────┘ one file after the other
  *      └────────── nap <─────────────┘ a truncation came first
  *
  * A file that was written under another number of shards has tokens of several of today's: each
@@ -13,7 +13,8 @@
  * side of the swap.
  *
  * One file at a time, in the background of shard 0, so little more space is needed than the largest
- * has.  What fails is said and stays as it is until the next start: it is read as ever.
+ * has; after each it rests as long as compaction_throughput asks for.  What fails is said and stays
+ * as it is until the next start: it is read as ever.
  *
  * A truncation must not have pieces come back behind it: it waits until what is under way is
  * stopped or adopted, and nothing begins before it.
@@ -21,10 +22,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "node/apart.h"
 
+#include "compaction/compaction.h"
 #include "node/erase.h"
 #include "node/life.h"
 
-enum { APART_TABLE, APART_LISTED, APART_FILE, APART_RAN, APART_ADOPTED, APART_NAP };
+enum { APART_TABLE, APART_LISTED, APART_FILE, APART_RAN, APART_ADOPTED, APART_PACED, APART_NAP };
 static const uint64_t apart_nap_ns = 200000000;
 
 static struct apart *apart_of(struct op *op) { return owner_of(op, struct apart, op); }
@@ -111,13 +113,17 @@ static void names_take(struct apart *x)
     for (int i = 0; i < x->errands.count; i++)
         room += ((const struct store_file_list *)x->errands.each[i].result)->count;
     x->names = arena_array(&x->arena, struct sstable_name, room);
+    x->bytes = arena_array(&x->arena, uint64_t, room);
     x->names_count = x->name_at = 0;
     for (int i = 0; i < x->errands.count; i++) {
         const struct store_file_list *list = x->errands.each[i].result;
-        for (size_t k = 0; k < list->count; k++)
-            if (list->files[k].is_shared && !list->files[k].damage &&
-                !name_is_known(x, &list->files[k].name))
-                x->names[x->names_count++] = list->files[k].name;
+        for (size_t k = 0; k < list->count; k++) {
+            const struct store_file *f = &list->files[k];
+            if (!f->is_shared || f->damage || name_is_known(x, &f->name))
+                continue;
+            x->bytes[x->names_count] = f->data_bytes;
+            x->names[x->names_count++] = f->name;
+        }
     }
 }
 
@@ -208,6 +214,15 @@ static struct op_next apart_ran(struct op *op)
     return op_goto(APART_FILE);
 }
 
+static uint64_t apart_pace_ns(const struct apart *x, uint64_t bytes)
+{
+    struct compactor_counts counts = { 0 };
+    if (x->shard->compactor)
+        compactor_counts(x->shard->compactor, &counts);
+    double rate = (double)counts.bytes_per_second * io_shards(x->shard->io);
+    return rate > 0 ? (uint64_t)((double)bytes / rate * 1e9) : 0;
+}
+
 static struct op_next apart_adopted(struct op *op)
 {
     struct apart *x = apart_of(op);
@@ -221,8 +236,18 @@ static struct op_next apart_adopted(struct op *op)
         x->done++;
     }
     apart_leave(x);
-    x->name_at++;
-    return op_goto(APART_FILE);
+    uint64_t ns = apart_pace_ns(x, x->bytes[x->name_at++]);
+    if (ns)
+        io_sleep(x->shard->io, &x->wait, op, ns);
+    return ns ? op_wait(APART_PACED) : op_goto(APART_FILE);
+}
+
+static struct op_next apart_paced(struct op *op)
+{
+    struct apart *x = apart_of(op);
+    if (x->wait.busy && op->stop)
+        io_cancel(x->shard->io, &x->wait);
+    return x->wait.busy ? op_wait(APART_PACED) : op_goto(APART_FILE);
 }
 
 static const struct op_state apart_states[] = {
@@ -230,7 +255,8 @@ static const struct op_state apart_states[] = {
     [APART_LISTED] = { "apart listed", apart_listed, TO(APART_FILE) },
     [APART_FILE] = { "apart file", apart_file, TO(APART_TABLE) | TO(APART_RAN) | TO(APART_NAP) },
     [APART_RAN] = { "apart ran", apart_ran, TO(APART_FILE) | TO(APART_ADOPTED) | TO(APART_NAP) },
-    [APART_ADOPTED] = { "apart adopted", apart_adopted, TO(APART_FILE) },
+    [APART_ADOPTED] = { "apart adopted", apart_adopted, TO(APART_FILE) | TO(APART_PACED) },
+    [APART_PACED] = { "apart paced", apart_paced, TO(APART_FILE) },
     [APART_NAP] = { "apart nap", apart_nap, TO(APART_TABLE) },
 };
 

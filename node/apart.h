@@ -15,6 +15,7 @@ struct apart {
     struct buf tables;  /* struct uuid */
     size_t at;
     struct sstable_name *names; /* of the table's shared files */
+    uint64_t *bytes;            /* as they are stored */
     size_t names_count, name_at;
     struct import_options options;
     struct import_result result;

@@ -18,7 +18,7 @@ static bool may_go(struct purge *p, int64_t timestamp, int64_t seconds)
     if (!p->is_known)
         p->timestamp_min = p->ask(p->context);
     p->is_known = true;
-    return timestamp < p->timestamp_min;
+    return timestamp < p->timestamp_min || p->timestamp_min == INT64_MAX;
 }
 
 bool purge_deletion(struct purge *p, struct deletion deletion)

@@ -15,8 +15,8 @@ struct purge {
     int64_t now_seconds; /* what expires at or before is expired */
     int64_t gc_before;   /* Unix seconds; what was deleted before may go */
     /* What anything outside may have of the partition is of this timestamp or later; only a
-     * deletion that is older than all of it may go.  Asked for when it first matters; who goes on
-     * to another partition clears is_known. */
+     * deletion that is older than all of it may go.  INT64_MAX: there is nothing, and any may.
+     * Asked for when it first matters; who goes on to another partition clears is_known. */
     bool is_known;
     int64_t timestamp_min;
     int64_t (*ask)(void *context);

@@ -20,7 +20,7 @@
  * covers elements of its column; a row's covers that too.
  *
  * Counters are merged, not chosen, whatever their timestamps; a counter's tombstone wins over every
- * counter, as in Cassandra, whose counters never come back.
+ * counter, as in Cassandra, whose counters never come back, unless a deletion covers the tombstone.
  *
  * Two cells without paths at one column stand at the same place whatever its type is (an element
  * may have the empty path), so the type of a column is looked up only to compare paths.
@@ -229,12 +229,15 @@ static struct cell counter_cell_merge(struct arena *arena, const struct cell *a,
     return merged;
 }
 
-/* Two cells of the same place become one: one of them, or `made` of both. */
+/* Two cells of the same place become one: one of them, or `made` of both.  What `all` covers has no
+ * part in it: a counter's tombstone from before a deletion would take what was counted after it. */
 static const struct cell *cell_merge(struct merging *m, const struct cell *a, const struct cell *b,
-                                     struct cell *made)
+                                     struct deletion all, struct cell *made)
 {
     if (!m->has_counters)
         return cell_compare(a, b) >= 0 ? a : b;
+    if (is_covered(a->timestamp, all) || is_covered(b->timestamp, all))
+        return a->timestamp >= b->timestamp ? a : b;
     bool a_is_dead = a->kind >= CELL_DELETED, b_is_dead = b->kind >= CELL_DELETED;
     if (a_is_dead != b_is_dead)
         return a_is_dead ? a : b;
@@ -255,7 +258,7 @@ static size_t merge_cells(struct merging *m, const struct row *a, const struct r
     while (x < x_end || y < y_end) {
         struct cell made;
         int c = x == x_end ? 1 : y == y_end ? -1 : cell_order(m, x, y);
-        const struct cell *next = c == 0 ? cell_merge(m, x, y, &made) : c < 0 ? x : y;
+        const struct cell *next = c == 0 ? cell_merge(m, x, y, all, &made) : c < 0 ? x : y;
         x += c <= 0;
         y += c >= 0;
         if (!cover_has(&cover, next))

@@ -98,16 +98,22 @@ static size_t spans_count(const struct compaction *c)
 }
 
 /* The expired ones' too: what they have is not to come back from the log. */
-static void describe_log(struct compaction *c)
+size_t compaction_spans(struct compaction *c, struct log_span **out)
 {
     const struct keeper *k = &c->store->keeper;
-    struct log_span *spans = arena_array(&c->own, struct log_span, spans_count(c));
+    struct log_span *spans = *out = arena_array(&c->own, struct log_span, spans_count(c));
     uint64_t lowest = k->forget.busy || k->forget.err != OK ? 0 : k->forgotten;
     size_t count = 0;
     for (size_t i = 0; i < c->going_count; i++)
         for (size_t n = 0; n < c->going[i]->statistics.log_intervals_count; n++)
             count += files_span(c->store, c->going[i], n, &spans[count]);
-    count = spans_unite(spans, count, (uint64_t)io_self(c->store->io), lowest);
+    return spans_unite(spans, count, (uint64_t)io_self(c->store->io), lowest);
+}
+
+static void describe_log(struct compaction *c)
+{
+    struct log_span *spans;
+    size_t count = compaction_spans(c, &spans);
     spans_tell(spans, count, &c->own, &c->writer);
 }
 
@@ -186,6 +192,12 @@ static bool is_going(const struct compaction *c, const struct sstable *file)
     return false;
 }
 
+/* INT64_MAX means that there is nothing: what has that timestamp counts as just before it. */
+static int64_t oldest(int64_t timestamp)
+{
+    return timestamp < INT64_MAX ? timestamp : INT64_MAX - 1;
+}
+
 /* Of a damaged file nobody knows. */
 static int64_t file_min(const struct sstable *file, int64_t token, const uint64_t hash[2])
 {
@@ -193,12 +205,13 @@ static int64_t file_min(const struct sstable *file, int64_t token, const uint64_
         return INT64_MIN;
     if (token < file->first_token || token > file->last_token || !filter_has(&file->filter, hash))
         return INT64_MAX;
-    return file->statistics.timestamp_min;
+    return oldest(file->statistics.timestamp_min);
 }
 
 static int64_t memtable_min(const struct memtable_shared *m, struct bytes place)
 {
-    return memtable_partition(&m->memtable, place) ? m->memtable.minima.timestamp : INT64_MAX;
+    return memtable_partition(&m->memtable, place) ? oldest(m->memtable.minima.timestamp)
+                                                   : INT64_MAX;
 }
 
 static void lower(int64_t *min, int64_t other)

@@ -45,7 +45,7 @@ static struct bytes head_key(const struct source *s)
 /* Keys of rows without clustering are all the same bytes. */
 static int key_order(struct bytes a, struct bytes b)
 {
-    return a.data == b.data && a.size == b.size ? 0 : bytes_compare(a, b);
+    return a.size == b.size && a.data == b.data ? 0 : bytes_compare(a, b);
 }
 
 struct bytes heads_nearest(const struct heads *h, size_t *first, size_t *count)
@@ -112,6 +112,24 @@ static bool is_as_it_stands(const struct source *s, struct deletion shadow)
     return row_has_anything(row);
 }
 
+/* The row that all others are merged into: that with the newest deletion, so that what it covers
+ * goes before it meets the others.  A counter's tombstone would win over them. */
+static size_t most_deleted(const struct heads *h, size_t first)
+{
+    const struct row *best = &h->members[first]->head->row;
+    size_t at = first;
+    for (size_t i = first + 1; i < h->members_count; i++) {
+        const struct source *s = h->members[i];
+        if (s->head->kind != UNFILTERED_ROW || deletion_is_none(s->head->row.deletion) ||
+            deletion_compare(s->head->row.deletion, best->deletion) <= 0 ||
+            !source_has_head(s, best->key))
+            continue;
+        best = &s->head->row;
+        at = i;
+    }
+    return at;
+}
+
 const struct row *heads_row(const struct heads *h, size_t first, size_t count,
                             const struct table *table, struct deletion shadow, struct arena *arena)
 {
@@ -123,8 +141,10 @@ const struct row *heads_row(const struct heads *h, size_t first, size_t count,
         struct row *own = row_copied(arena, row);
         return row_shadow(own, shadow) ? own : NULL;
     }
-    for (size_t i = first + 1; i < h->members_count && count > 1; i++)
-        if (source_has_head(h->members[i], s->head->row.key)) {
+    size_t at = count > 2 ? most_deleted(h, first) : first;
+    row = &h->members[at]->head->row;
+    for (size_t i = first; i < h->members_count && count > 1; i++)
+        if (i != at && source_has_head(h->members[i], s->head->row.key)) {
             row = row_merge(arena, table, row, &h->members[i]->head->row, shadow);
             count--;
         }

@@ -24,8 +24,8 @@ struct merging_options {
     size_t count;
     bool purges;
     int64_t now_seconds, gc_before;
-    /* The oldest timestamp that anything outside may have of the partition; asked at most once a
-     * partition, and only when it matters. */
+    /* The oldest timestamp that anything outside may have of the partition (INT64_MAX: nothing has
+     * any of it); asked at most once a partition, and only when it matters. */
     int64_t (*timestamp_min)(void *context, int64_t token, struct bytes key);
     bool (*is_ours)(void *context, int64_t token); /* others are passed over; NULL: all are */
     void *context;

@@ -32,12 +32,16 @@ def real(text, size):
     """The float (size 4) or double (8) that the text means, its bytes in hex; in the text of a
     tuple, a list or a map that is a key, each of those in it."""
 
-    def packed(match):
-        return struct.pack(">f" if size == 4 else ">d", float(match)).hex()
+    def packed(text):
+        number = float(text)
+        try:
+            return struct.pack(">f" if size == 4 else ">d", number).hex()
+        except OverflowError:  # a double beside floats
+            return struct.pack(">d", number).hex()
 
     try:
         return packed(text)
-    except (ValueError, OverflowError):
+    except ValueError:
         return INNER_REAL.sub(lambda match: packed(match.group()), text)
 
 

@@ -157,7 +157,8 @@ static struct cell counted(int64_t timestamp, const char *hex)
     id "000000000000000000000000000000" \
        "00000000000000" clock "00000000000000" count
 
-static const struct cell *counters_merged(const struct cell *a, const struct cell *b)
+static const struct cell *counters_under(const struct cell *a, const struct cell *b,
+                                         struct deletion shadow)
 {
     struct table *counters = sample_table(1, 0, NULL, 0);
     struct row x = { .key = bytes_text("8"), .liveness = { TIMESTAMP_NONE, 0, 0 } }, y;
@@ -167,12 +168,28 @@ static const struct cell *counters_merged(const struct cell *a, const struct cel
     x.cells = left, y.cells = right, x.cells_count = y.cells_count = 1;
     for (size_t i = 1; i < counters->columns_count; i++)
         counters->columns[i].type = type_native(TYPE_COUNTER);
-    const struct row *ab = row_merge(&arena, counters, &x, &y, deletion_none());
-    const struct row *ba = row_merge(&arena, counters, &y, &x, deletion_none());
+    const struct row *ab = row_merge(&arena, counters, &x, &y, shadow);
+    const struct row *ba = row_merge(&arena, counters, &y, &x, shadow);
     ck_assert(sample_row_equal(ab, ba) && ab->cells_count == 1);
     table_unref(&counters);
     return &ab->cells[0];
 }
+
+static const struct cell *counters_merged(const struct cell *a, const struct cell *b)
+{
+    return counters_under(a, b, deletion_none());
+}
+
+START_TEST(what_a_deletion_covers_has_no_part_in_a_counter)
+{
+    struct cell old = counted(5, "00018000" SHARE("0a", "01", "07"));
+    struct cell young = counted(9, "00018000" SHARE("0b", "01", "03"));
+    struct cell dead = { .timestamp = 5, .column = 1, .seconds = 4, .kind = CELL_DELETED };
+    struct deletion between = { 5, 8 };
+    ck_assert(sample_cell_equal(counters_under(&old, &young, between), &young));
+    ck_assert(sample_cell_equal(counters_under(&dead, &young, between), &young));
+}
+END_TEST
 
 START_TEST(counters_are_merged_and_their_tombstones_win)
 {
@@ -203,6 +220,7 @@ int main(void)
     tcase_add_test(tcase, cells_of_a_column_are_found_together);
     tcase_add_test(tcase, elements_of_a_column_that_was_dropped_keep_their_order);
     tcase_add_test(tcase, counters_are_merged_and_their_tombstones_win);
+    tcase_add_test(tcase, what_a_deletion_covers_has_no_part_in_a_counter);
     suite_add_tcase(suite, tcase);
     SRunner *runner = srunner_create(suite);
     srunner_run_all(runner, CK_ENV);

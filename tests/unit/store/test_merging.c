@@ -156,6 +156,7 @@ END_TEST
 static const struct tale gone[] = {
     { "a tombstone of a cell", { "#a 1@1 v!5/499" }, "#a 1@1" },
     { "... not one of that second", { "#a 1@1 v!5/500" }, "#a 1@1 v!5/500" },
+    { "... of the last timestamp that there is", { "#a 1@1 v!9223372036854775807/1" }, "#a 1@1" },
     { "of a row", { "#a 1!5/499 2@1" }, "#a 2@1" },
     { "of a partition", { "#a!5/499 1@6" }, "#a 1@6" },
     { "of an element, and of a column", { "#a 1 m!5/499 m.a!6/499 m.b=x@6" }, "#a 1 m.b=x@6" },

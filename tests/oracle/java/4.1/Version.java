@@ -9,6 +9,7 @@ import java.util.Collections;
 import java.util.List;
 import java.util.Map;
 import org.apache.cassandra.config.CassandraRelevantProperties;
+import org.apache.cassandra.config.Config;
 import org.apache.cassandra.config.DatabaseDescriptor;
 import org.apache.cassandra.db.DecoratedKey;
 import org.apache.cassandra.db.SerializationHeader;
@@ -25,6 +26,7 @@ import org.apache.cassandra.io.sstable.format.SSTableReadsListener;
 import org.apache.cassandra.io.sstable.metadata.StatsMetadata;
 import org.apache.cassandra.io.util.DataIntegrityMetadata;
 import org.apache.cassandra.io.util.File;
+import org.apache.cassandra.locator.SimpleSnitch;
 import org.apache.cassandra.schema.CompressionParams;
 import org.apache.cassandra.schema.Schema;
 import org.apache.cassandra.schema.TableMetadata;
@@ -44,6 +46,12 @@ final class Version
         DatabaseDescriptor.clientInitialization(false);
         if (DatabaseDescriptor.getPartitioner() == null)
             DatabaseDescriptor.setPartitionerUnsafe(Murmur3Partitioner.instance);
+        DatabaseDescriptor.setEndpointSnitch(new SimpleSnitch()); // a table's store asks for one
+        Config config = DatabaseDescriptor.getRawConfig();        // for what a table's store starts
+        config.concurrent_compactors = 1;
+        config.concurrent_validations = 1;
+        config.memtable_flush_writers = 1;
+        config.data_file_directories = new String[] {System.getProperty("cassandra.storagedir")};
         Schema.instance.getKeyspaces();
     }
 

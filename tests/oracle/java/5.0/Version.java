@@ -9,6 +9,7 @@ import java.util.Collections;
 import java.util.List;
 import java.util.Map;
 import org.apache.cassandra.config.CassandraRelevantProperties;
+import org.apache.cassandra.config.Config;
 import org.apache.cassandra.config.DatabaseDescriptor;
 import org.apache.cassandra.db.ClusteringBound;
 import org.apache.cassandra.db.DecoratedKey;
@@ -45,6 +46,11 @@ final class Version
         DatabaseDescriptor.clientInitialization(false);
         if (DatabaseDescriptor.getPartitioner() == null)
             DatabaseDescriptor.setPartitionerUnsafe(Murmur3Partitioner.instance);
+        Config config = DatabaseDescriptor.getRawConfig(); // for what a table's store starts
+        config.concurrent_compactors = 1;
+        config.concurrent_validations = 1;
+        config.memtable_flush_writers = 1;
+        config.data_file_directories = new String[] {System.getProperty("cassandra.storagedir")};
         Schema.instance.getKeyspaces();
     }
 

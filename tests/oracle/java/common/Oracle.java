@@ -2,6 +2,7 @@
  *
  *     dump FILE TO            raw FILE TO           stats FILE          verify FILE [SCHEMA]
  *     rewrite FILE DIR KIB    script FILE DIR       write SEED DIR
+ *     inputs SEED DIR         compact SCHEMA NOW GC_BEFORE TO COUNT FILE...
  *
  * Words are apart by a tab.  An answer is {"ok": ...} or {"error": "..."}; whatever Cassandra
  * itself prints goes to stderr.  Every file that is read is read as a copy (Files), since
@@ -16,7 +17,10 @@ import java.io.InputStreamReader;
 import java.io.PrintStream;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
+import java.util.List;
 import java.util.Map;
+import java.util.stream.Collectors;
+import java.util.stream.Stream;
 
 public final class Oracle
 {
@@ -78,7 +82,20 @@ public final class Oracle
             }
         case "script": return Script.run(first, Path.of(words[2]));
         case "write": return Draw.write(Long.parseLong(words[1]), Path.of(words[2]));
+        case "inputs": return Draw.inputs(Long.parseLong(words[1]), Path.of(words[2]));
+        case "compact": return compact(words);
         default: throw new IllegalArgumentException("no such command: " + words[0]);
         }
+    }
+
+    /* The first COUNT files are merged, the others stand beside them. */
+    private static Object compact(String[] words) throws Exception
+    {
+        List<Path> files =
+            Stream.of(words).skip(6).map(word -> Path.of(word)).collect(Collectors.toList());
+        int count = Integer.parseInt(words[5]);
+        return Compact.run(java.nio.file.Files.readAllLines(Path.of(words[1])),
+            Long.parseLong(words[2]), Long.parseLong(words[3]), files.subList(0, count),
+            files.subList(count, files.size()), Path.of(words[4]));
     }
 }

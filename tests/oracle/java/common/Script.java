@@ -49,6 +49,14 @@ import org.apache.cassandra.utils.TimeUUID;
 
 final class Script
 {
+    static final class Nothing extends IOException
+    {
+        Nothing()
+        {
+            super("the script leaves nothing to write");
+        }
+    }
+
     private static final ClientState STATE = ClientState.forInternalCalls();
     private static final QueryOptions OPTIONS =
         QueryOptions.forInternalCalls(null, Collections.emptyList());
@@ -215,7 +223,7 @@ final class Script
                 updates.add(update);
         }
         if (updates.isEmpty())
-            throw new IOException("the script leaves nothing to write");
+            throw new Nothing();
         return Writer.write(table, updates, settings, folder);
     }
 }

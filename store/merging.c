@@ -84,7 +84,7 @@ struct merging *merging_new(const struct merging_options *options)
     m->inputs = mem_zalloc(options->count * sizeof *m->inputs);
     m->sources = mem_zalloc(options->count * sizeof *m->sources);
     m->heads = (struct heads){ .sources = m->sources, .count = options->count };
-    m->heads.members = mem_alloc(options->count * sizeof *m->heads.members);
+    m->heads.members = mem_alloc(options->count * sizeof(struct source *));
     m->is_first = true;
     m->purge = (struct purge){ .is_on = options->purges,
                                .now_seconds = options->now_seconds,

@@ -126,7 +126,7 @@ static bool partition_pick(struct reading *r)
     r->heads.sources = r->sources, r->heads.count = r->sources_count;
     r->heads.is_reversed = r->read->is_reversed;
     if (!r->heads.members)
-        r->heads.members = arena_alloc(r->arena, r->sources_count * sizeof *r->heads.members);
+        r->heads.members = arena_alloc(r->arena, r->sources_count * sizeof(struct source *));
     const struct source *first = heads_pick(&r->heads, upto, &r->deletion);
     if (!first)
         return false;

@@ -232,9 +232,9 @@ struct block *stream_recent(struct stream *s, uint64_t chunk)
 
 void stream_keep(struct stream *s, struct block *block)
 {
-    if (s->recent[RECENT - 1])
-        cache_unpin(s->sstable->cache, &s->recent[RECENT - 1]);
-    memmove(s->recent + 1, s->recent, sizeof s->recent - sizeof s->recent[0]);
+    if (s->recent[1])
+        cache_unpin(s->sstable->cache, &s->recent[1]);
+    s->recent[1] = s->recent[0];
     s->recent[0] = block;
     block->pins++;
 }

@@ -2,7 +2,7 @@
  *
  *     begin ──> keys ──> space ──> walk <──> (an output opened, drained, finished; an input read)
  *       │ ^                ^       │ ^ └──> nap (the pace) ──┐
- *       │ └ held           └───────┘ └───────────────────────┘
+ *       │ └ held, unsettled└───────┘ └───────────────────────┘
  *       │                          v
  *       ├─(only expired)─────────> gate ──> placed ──> ended
  *       └─(relevel)──────────────>  └ held, pinned
@@ -19,8 +19,8 @@
  * When the disk is full it goes on only if what it has yet to write fits into what is free: else it
  * ends, and what it has written goes.
  *
- * The outputs say of the commit log what the inputs said.  When nothing is left of the inputs there
- * is nobody to say it: what the log still has of them, a start replays, deletions and all.
+ * The outputs say of the commit log what the inputs said; when nothing is left, a floor says it. So
+ * none begins before the store is settled (compact_void.c).
  */
 // SPDX-License-Identifier: Apache-2.0
 #include "base/mem.h"
@@ -63,7 +63,7 @@ static struct op_next compact_begin(struct op *op)
         return op_end(op, report_set(c->failed, ERR_NOT_FOUND, "the table has been dropped"));
     if (op->stop)
         return compact_fail(c, op->stop);
-    if (c->data->holds)
+    if (c->data->holds || !c->store->is_settled)
         return op_wait(COMPACT_BEGIN);
     enum err err = compaction_choose(c);
     if (err != OK)
@@ -264,7 +264,7 @@ static struct op_next compact_gate(struct op *op)
         return compact_fail(c, c->req.err);
     if (op->stop)
         return compact_fail(c, op->stop);
-    if (c->data->holds || c->data->pins)
+    if (c->data->holds || c->data->pins || compaction_void(c, &c->req, op))
         return op_wait(COMPACT_GATE);
     for (size_t i = 0; i < c->going_count; i++)
         removes_put(&c->outputs.removes, &c->own, c->going[i]);
@@ -283,6 +283,7 @@ static void compact_show(struct compaction *c)
                                                 .gone_count = c->going_count,
                                                 .come = o->opened,
                                                 .come_count = count });
+    compaction_voided(c);
     for (size_t i = 0; i < count; i++)
         files[i] = outputs_files(o)[i].name.generation;
     c->result->files = files;

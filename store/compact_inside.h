@@ -2,6 +2,7 @@
  *
  *     compact.c         the op: from its inputs to the view that shows its outputs
  *     compact_plan.c    which inputs; what the writer is told; what may be purged
+ *     compact_void.c    what is said to the commit log when nothing is left
  *     relevel.c         a file under another level, without reading it
  */
 // SPDX-License-Identifier: Apache-2.0
@@ -33,11 +34,14 @@ struct compaction {
     struct merging *merging;
     struct outputs outputs;
     struct slices slices;
-    size_t cut_at;         /* the next of the options' cuts */
-    uint64_t paced_bytes;  /* the pace was asked for */
-    bool has_napped;       /* for the pace: it is asked again */
-    uint64_t free_bytes;   /* of the disk, when it was last asked */
-    uint64_t looked_bytes; /* had been written then */
+    size_t cut_at;             /* the next of the options' cuts */
+    uint64_t paced_bytes;      /* the pace was asked for */
+    bool has_napped;           /* for the pace: it is asked again */
+    uint64_t free_bytes;       /* of the disk, when it was last asked */
+    uint64_t looked_bytes;     /* had been written then */
+    struct floor floor;        /* compact_void.c; in `own` */
+    uint64_t floor_generation; /* 0: none is needed */
+    struct buf floor_text;
     bool is_placing;
     bool is_short; /* the disk was, when it was last thought of */
     enum err err;
@@ -57,6 +61,15 @@ void compaction_describe_next(struct compaction *, int64_t token);
 bool compaction_passes(struct compaction *, int64_t token);
 /* For merging: the oldest timestamp that anything but the inputs may have of the partition. */
 int64_t compaction_timestamp_min(void *compaction, int64_t token, struct bytes key);
+
+/* What the files that go say of the commit log, as far as it still has it; in `own`. */
+size_t compaction_spans(struct compaction *, struct log_span **out);
+
+/* ---- compact_void.c ---- */
+/* Nothing is left, and the log does not know: true, and a floor is being made as an output.  Once
+ * it has its name, compaction_voided. */
+bool compaction_void(struct compaction *, struct io_req *, struct op *);
+void compaction_voided(struct compaction *);
 
 /* ---- relevel.c ---- */
 /* The one input's components are there once more, under a new generation's temporary names, and

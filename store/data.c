@@ -33,6 +33,7 @@ void data_free(struct table_data **data)
     view_unref(&d->view);
     table_unref(&d->table);
     arena_deinit(&d->arena);
+    buf_deinit(&d->floors);
     mem_free(d->folder);
     mem_free(d);
 }
@@ -189,4 +190,11 @@ bool data_is_foreign(const struct table_data *d, uint64_t folder)
     for (size_t i = 0; i < d->view->frozen_count; i++)
         is_foreign |= spans_are_foreign(d->view->frozen[i], folder);
     return is_foreign;
+}
+
+void data_raise_floor(struct table_data *d, const struct floor *floor, uint64_t generation)
+{
+    for (size_t i = 0; i < floor->count; i++)
+        floor_raise(&d->floor, &d->arena, floor->places[i]);
+    buf_put(&d->floors, &generation, sizeof generation);
 }

@@ -19,7 +19,8 @@ struct table_data {
     char *folder;         /* its path */
     bool is_folder_made;  /* and durable */
     struct view *view;    /* never NULL */
-    struct floor floor;   /* of the commit log, as it was found at the start */
+    struct floor floor;   /* of the commit log: what stands in files of that name */
+    struct buf floors;    /* uint64_t: the generations of those that it knows */
     struct arena arena;   /* of `floor` */
     uint64_t *account;    /* of memtables */
     uint64_t numbers;     /* the active memtable's number */
@@ -57,6 +58,8 @@ struct data_change {
     size_t gone_count, come_count;
 };
 void data_change(struct table_data *, const struct data_change *);
+/* A file says so: `floor` is raised. */
+void data_raise_floor(struct table_data *, const struct floor *, uint64_t generation);
 /* All files and all memtables up to this number go. */
 void data_void(struct table_data *, uint64_t upto);
 

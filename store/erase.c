@@ -1,10 +1,8 @@
 /* erase.c - shard 0's part of TRUNCATE and DROP: all files of a table go, by one swap.
  *
- *     begin ──> list ──> made ──> write ──> sync ──> shut ──> swap ──> ended        TRUNCATE
- *                 │         (a floor instead of the files)      ^       │
- *                 │                                             │       └──> undo ──> ended: failed
- *                 └──> swap ──> folder ──> above ──> ended      │                     DROP
- *                                                               └─ what failed before: undo
+ *     begin ──> list ──> made ──> swap ──> ended                                     TRUNCATE
+ *                 │    (a floor)   (it instead of the files) └──> end ──> ended: failed
+ *                 └──> swap ──> folder ──> above ──> ended                           DROP
  *
  * Every shard holds the table meanwhile (hold.c), so no flush adds a file behind the listing.  All
  * that looks like a file of an SSTable goes, also those that no shard could open; Data.db goes
@@ -16,10 +14,10 @@
 #include "base/mem.h"
 #include "store/folder.h"
 #include "store/hold.h"
-#include "store/seal.h"
 #include "store/swap.h"
+#include "store/text_file.h"
 
-enum { BEGIN, LIST, MADE, WRITE, SYNC, SHUT, SWAP, FOLDER, ABOVE, UNDO, END };
+enum { BEGIN, LIST, MADE, SWAP, FOLDER, ABOVE, END };
 
 struct erasing {
     struct op op;
@@ -33,7 +31,6 @@ struct erasing {
     struct floor floor;
     struct buf text;
     struct io_names names;
-    struct io_file *file;
     struct swap swap;
     struct waiter waiter; /* until no other one works on the table */
     bool has_begun;
@@ -71,14 +68,6 @@ static struct op_next erasing_begin(struct op *op)
     return op_wait(LIST);
 }
 
-static struct op_next erasing_fail(struct erasing *x, enum err err)
-{
-    x->err = err;
-    if (x->file)
-        io_close(x->store->io, &x->req, &x->op, &x->file);
-    return x->req.busy ? op_wait(UNDO) : op_goto(UNDO);
-}
-
 static struct op_next erasing_list(struct op *op)
 {
     struct erasing *x = erasing_of(op);
@@ -100,7 +89,7 @@ static bool is_file_of_table(const char *name, bool *is_data)
     enum sstable_component component;
     uint64_t generation;
     *is_data = false;
-    if (seal_name_parse(name, "floor-", &generation))
+    if (floor_name_parse(name, &generation))
         return true;
     if (sstable_name_parse(name, &parsed, &component, NULL) != OK)
         return false;
@@ -134,49 +123,11 @@ static struct op_next erasing_made(struct op *op)
         return op_wait(FOLDER);
     }
     x->swap.adds = arena_array(&x->arena, const char *, 1);
-    x->swap.adds[0] =
-        arena_printf(&x->arena, "floor-%llu.txt", (unsigned long long)x->swap.generation);
+    x->swap.adds[0] = floor_name(&x->arena, x->swap.generation);
     x->swap.adds_count = 1;
     x->fresh = arena_printf(&x->arena, "%s/%s" TEMPORARY, x->folder, x->swap.adds[0]);
     floor_encode(&x->floor, &x->text);
-    io_open(s->io, &x->req, op, x->fresh, IO_CREATE, &x->file);
-    return op_wait(WRITE);
-}
-
-/* ---- the floor ---- */
-
-static struct op_next erasing_write(struct op *op)
-{
-    struct erasing *x = erasing_of(op);
-    if (x->req.busy)
-        return op_wait(WRITE);
-    if (x->req.err != OK) {
-        x->file = NULL;
-        return op_end(op, x->req.err);
-    }
-    io_write(x->store->io, &x->req, op, x->file, x->text.data, x->text.size, 0);
-    return op_wait(SYNC);
-}
-
-static struct op_next erasing_sync(struct op *op)
-{
-    struct erasing *x = erasing_of(op);
-    if (x->req.busy)
-        return op_wait(SYNC);
-    if (x->req.err != OK)
-        return erasing_fail(x, x->req.err);
-    io_sync(x->store->io, &x->req, op, x->file);
-    return op_wait(SHUT);
-}
-
-static struct op_next erasing_shut(struct op *op)
-{
-    struct erasing *x = erasing_of(op);
-    if (x->req.busy)
-        return op_wait(SHUT);
-    if (x->req.err != OK)
-        return erasing_fail(x, x->req.err);
-    io_close(x->store->io, &x->req, op, &x->file);
+    text_file_make(s->io, &x->req, op, x->fresh, buf_bytes(&x->text));
     return op_wait(SWAP);
 }
 
@@ -186,7 +137,7 @@ static struct op_next erasing_swap(struct op *op)
     if (x->req.busy)
         return op_wait(SWAP);
     if (x->req.err != OK)
-        return erasing_fail(x, x->req.err);
+        return op_end(op, x->req.err);
     swap_start(x->store->io, &x->req, op, &x->swap);
     return op_wait(END);
 }
@@ -217,15 +168,6 @@ static struct op_next erasing_above(struct op *op)
 
 /* ---- ends ---- */
 
-static struct op_next erasing_undo(struct op *op)
-{
-    struct erasing *x = erasing_of(op);
-    if (x->req.busy)
-        return op_wait(UNDO);
-    io_remove(x->store->io, &x->req, op, x->fresh);
-    return op_wait(END);
-}
-
 static struct op_next erasing_end(struct op *op)
 {
     struct erasing *x = erasing_of(op);
@@ -235,28 +177,26 @@ static struct op_next erasing_end(struct op *op)
         return op_end(op, x->err);
     if (x->req.err == ERR_STOPPED) /* the next start decides */
         return op_end(op, ERR_STOPPED);
-    return erasing_fail(x, x->req.err);
+    x->err = x->req.err;
+    io_remove(x->store->io, &x->req, op, x->fresh);
+    return op_wait(END);
 }
 
 static const struct op_state states[] = {
     [BEGIN] = { "erase begin", erasing_begin, TO(LIST) },
     [LIST] = { "erase list", erasing_list, TO(MADE) },
-    [MADE] = { "erase made", erasing_made, TO(WRITE) | TO(FOLDER) },
-    [WRITE] = { "erase write", erasing_write, TO(SYNC) },
-    [SYNC] = { "erase sync", erasing_sync, TO(SHUT) | TO(UNDO) },
-    [SHUT] = { "erase shut", erasing_shut, TO(SWAP) | TO(UNDO) },
-    [SWAP] = { "erase swap", erasing_swap, TO(END) | TO(UNDO) },
+    [MADE] = { "erase made", erasing_made, TO(SWAP) | TO(FOLDER) },
+    [SWAP] = { "erase swap", erasing_swap, TO(END) },
     [FOLDER] = { "erase folder", erasing_folder, TO(ABOVE) },
     [ABOVE] = { "erase above", erasing_above, TO(END) },
-    [UNDO] = { "erase undo", erasing_undo, TO(END) },
-    [END] = { "erase end", erasing_end, TO(UNDO) },
+    [END] = { "erase end", erasing_end, TO(END) },
 };
 
 /* The next floor begins with this one. */
-static void erasing_keep_floor(struct table_data *d, const struct floor *floor)
+static void erasing_keep_floor(struct table_data *d, const struct erasing *x)
 {
-    for (size_t i = 0; i < floor->count; i++)
-        floor_raise(&d->floor, &d->arena, floor->places[i]);
+    buf_clear(&d->floors);
+    data_raise_floor(d, &x->floor, x->swap.generation);
     d->is_folder_made = true;
 }
 
@@ -267,9 +207,9 @@ static void erasing_release(struct op *op)
     struct io_req *done = x->done;
     enum err err = op->err;
     struct table_data *d = x->has_begun ? store_data(s, &x->table) : NULL;
-    ensure(!x->req.busy && !x->file);
+    ensure(!x->req.busy);
     if (d && err == OK)
-        erasing_keep_floor(d, &x->floor);
+        erasing_keep_floor(d, x);
     if (d)
         d->is_erasing = false;
     list_remove(&x->waiter.link);

@@ -3,7 +3,7 @@
  *     table ──> names ──> file ──> opened ──> head ──> judged ──> show ──> shown ─┐
  *       ^                  │ ^ └──────(no Checksums.db)────────────^              │
  *       │                  │ └────────────────────────────────────────────────────┘
- *       └── floored <── floor
+ *       └── floored <── floor (each of them)
  *
  * A file that was written by another shard of a node with as many shards as today has nothing for
  * this one, and is not opened: the head of its Checksums.db tells.  Every other one is, and this
@@ -18,7 +18,7 @@
 #include "io/log.h"
 #include "store/folder.h"
 #include "store/inside.h"
-#include "store/seal.h"
+#include "store/swap.h"
 
 enum { TABLE, NAMES, FILE_NEXT, OPENED, HEAD, JUDGED, SHOW, SHOWN, FLOOR, FLOOR_READ, FLOORED };
 enum { FLOOR_BYTES_MAX = 64 * 1024 };
@@ -41,7 +41,9 @@ struct files {
     struct sstable_open_options open;
     struct sstable *sstable;
     struct report said;
-    const char *floor; /* the newest one's name */
+    const char *floor; /* the one that is read */
+    size_t floor_at;   /* of the names */
+    uint64_t floor_generation;
     uint8_t *floor_bytes;
     bool is_others;
     enum err err;
@@ -84,7 +86,7 @@ static struct op_next files_table(struct op *op)
     f->folder = folder_path(&f->each, s->options.data_folder, f->tables[f->table_at++]);
     f->names = (struct io_names){ 0 };
     f->name_at = 0;
-    f->floor = NULL;
+    f->floor_at = 0;
     io_list(s->io, &f->req, op, f->folder, &f->each, &f->names);
     return op_wait(NAMES);
 }
@@ -92,23 +94,17 @@ static struct op_next files_table(struct op *op)
 static struct op_next files_names(struct op *op)
 {
     struct files *f = files_of(op);
-    uint64_t generation, newest = 0;
+    uint64_t generation;
     if (f->req.busy)
         return op_wait(NAMES);
     if (f->req.err == ERR_NOT_FOUND)
         return op_goto(TABLE);
     if (f->req.err != OK)
         return files_fail(f, f->folder, f->req.err);
-    for (size_t i = 0; i < f->names.count; i++) {
-        bool is_floor = seal_name_parse(f->names.names[i], "floor-", &generation);
-        if (!is_floor && !seal_name_parse(f->names.names[i], "swap-", &generation))
-            continue;
-        f->store->generation = u64_max(f->store->generation, generation);
-        if (is_floor && generation >= newest) {
-            newest = generation;
-            f->floor = f->names.names[i];
-        }
-    }
+    for (size_t i = 0; i < f->names.count; i++)
+        if (floor_name_parse(f->names.names[i], &generation) ||
+            swap_name_parse(f->names.names[i], &generation))
+            f->store->generation = u64_max(f->store->generation, generation);
     return op_goto(FILE_NEXT);
 }
 
@@ -222,12 +218,22 @@ static struct op_next files_shown(struct op *op)
     return op_goto(FILE_NEXT);
 }
 
-/* ---- the floor ---- */
+/* ---- floors: each holds, so together they hold ---- */
+
+static bool next_floor(struct files *f, uint64_t *generation)
+{
+    while (f->floor_at < f->names.count) {
+        f->floor = f->names.names[f->floor_at++];
+        if (floor_name_parse(f->floor, generation))
+            return true;
+    }
+    return false;
+}
 
 static struct op_next files_floor(struct op *op)
 {
     struct files *f = files_of(op);
-    if (!f->floor)
+    if (!next_floor(f, &f->floor_generation))
         return op_goto(TABLE);
     io_open(f->store->io, &f->req, op, arena_printf(&f->each, "%s/%s", f->folder, f->floor),
             IO_READ, &f->file);
@@ -254,9 +260,11 @@ static void floor_take(struct files *f, struct bytes bytes)
     struct table_data *d = store_data_for(s, &f->tables[f->table_at - 1]->id);
     if (!d)
         return;
-    f->err = floor_decode(bytes, &d->arena, &d->floor);
-    for (size_t i = 0; i < d->floor.count; i++)
-        note_segment(s, d->floor.places[i].folder, d->floor.places[i].upto.segment);
+    struct floor floor;
+    f->err = floor_decode(bytes, &f->each, &floor);
+    for (size_t i = 0; i < floor.count; i++)
+        note_segment(s, floor.places[i].folder, floor.places[i].upto.segment);
+    data_raise_floor(d, &floor, f->floor_generation);
 }
 
 static struct op_next files_floored(struct op *op)
@@ -272,11 +280,12 @@ static struct op_next files_floored(struct op *op)
         return op_wait(FLOORED);
     }
     if (f->err != OK)
-        return op_end(op, report_set(f->failed, f->err,
-                                     "%s/%s: %s; it says which rows were truncated: restore it, or "
-                                     "remove it and have those of the commit log back",
-                                     f->folder, f->floor, err_text(f->err)));
-    return op_goto(TABLE);
+        return op_end(op,
+                      report_set(f->failed, f->err,
+                                 "%s/%s: %s; it says which rows are gone: restore it, or remove "
+                                 "it and have those of the commit log back",
+                                 f->folder, f->floor, err_text(f->err)));
+    return op_goto(FLOOR);
 }
 
 static const struct op_state states[] = {
@@ -290,7 +299,7 @@ static const struct op_state states[] = {
     [SHOWN] = { "files shown", files_shown, TO(FILE_NEXT) | TO(TABLE) },
     [FLOOR] = { "files floor", files_floor, TO(TABLE) | TO(FLOOR_READ) },
     [FLOOR_READ] = { "files floor read", files_floor_read, TO(FLOORED) },
-    [FLOORED] = { "files floored", files_floored, TO(TABLE) },
+    [FLOORED] = { "files floored", files_floored, TO(FLOOR) },
 };
 
 static void files_release(struct op *op)

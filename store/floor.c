@@ -80,3 +80,8 @@ bool floor_name_parse(const char *name, uint64_t *generation)
 {
     return seal_name_parse(name, "floor-", generation);
 }
+
+char *floor_name(struct arena *arena, uint64_t generation)
+{
+    return arena_printf(arena, "floor-%llu.txt", (unsigned long long)generation);
+}

@@ -1,10 +1,11 @@
-/* floor.h - up to where the commit log says nothing about a table any more: what TRUNCATE leaves.
+/* floor.h - up to where the commit log says nothing about a table any more: what TRUNCATE leaves,
+ * and a compaction of which nothing is left.
  *
  *     floor-9.txt in the table's folder:   folder segment offset, a line each; then a checksum
  *
  * Private to store/.  A record of the table in a folder of the commit log, at such a place or
- * before it, is void.  The file comes by the same swap that removes the SSTables (swap.h); the next
- * one takes its place.
+ * before it, is void.  The file comes by the same swap that removes the SSTables (swap.h).  Shards
+ * make floors of their own, each over those that it knows; all that are there hold together.
  */
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
@@ -32,5 +33,6 @@ enum err floor_decode(struct bytes, struct arena *, struct floor *out); /* ERR_C
 /* Raises the place of a folder, or adds it; grows in the arena. */
 void floor_raise(struct floor *, struct arena *, struct floor_place);
 bool floor_covers(const struct floor *, uint64_t folder, struct journal_position);
+char *floor_name(struct arena *, uint64_t generation);
 /* "floor-9.txt": 9; false for any other name. */
 bool floor_name_parse(const char *name, uint64_t *generation);

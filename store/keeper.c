@@ -283,6 +283,7 @@ void store_settle(struct store *s, struct io_req *req, struct op *op, struct rep
 void store_settled(struct store *s)
 {
     s->is_settled = true;
+    store_stir(s);
     keeper_wake(s);
 }
 

@@ -1,8 +1,8 @@
 /* relevel.c - a file under another level: its components are linked under a new generation, and
  * Statistics.db, which names the level, is written anew; with it Checksums.db, which covers it.
  *
- *     open ──> read ──> shut ──> link, link ... ──> [ file ──> wrote ──> synced ──> shut ] twice
- *     (the old Checksums.db)                         (Statistics.db, Checksums.db)       └──> ended
+ *     open ──> read ──> shut ──> link, link ... ──> file ──> file ──> ended
+ *     (the old Checksums.db)                        (Statistics.db, Checksums.db)
  *
  * No row is read, and no other component says what would be wrong now: the TOC names the same
  * components, the Digest is of the same Data.db.  What fails leaves temporary files, which are
@@ -11,6 +11,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "base/mem.h"
 #include "store/compact_inside.h"
+#include "store/text_file.h"
 
 enum {
     RELEVEL_OPEN,
@@ -18,9 +19,6 @@ enum {
     RELEVEL_SHUT,
     RELEVEL_LINK,
     RELEVEL_FILE,
-    RELEVEL_WRITE,
-    RELEVEL_SYNC,
-    RELEVEL_CLOSE,
     RELEVEL_UNDO,
 };
 enum { TEXTS = 2 };
@@ -187,45 +185,9 @@ static struct op_next relevel_file(struct op *op)
         file_note(r);
         return op_end(op, OK);
     }
-    io_open(r->compaction->store->io, &r->req, op, path_of(r, &r->name, written[r->at], TEMPORARY),
-            IO_CREATE, &r->file);
-    return op_wait(RELEVEL_WRITE);
-}
-
-static struct op_next relevel_write(struct op *op)
-{
-    struct relevel *r = relevel_of(op);
-    struct bytes text = buf_bytes(&r->texts[r->at]);
-    if (r->req.busy)
-        return op_wait(RELEVEL_WRITE);
-    if (r->req.err != OK) {
-        r->file = NULL;
-        return relevel_fail(r, r->req.err, written[r->at]);
-    }
-    io_write(r->compaction->store->io, &r->req, op, r->file, text.data, text.size, 0);
-    return op_wait(RELEVEL_SYNC);
-}
-
-static struct op_next relevel_sync(struct op *op)
-{
-    struct relevel *r = relevel_of(op);
-    if (r->req.busy)
-        return op_wait(RELEVEL_SYNC);
-    if (r->req.err != OK)
-        return relevel_fail(r, r->req.err, written[r->at]);
-    io_sync(r->compaction->store->io, &r->req, op, r->file);
-    return op_wait(RELEVEL_CLOSE);
-}
-
-static struct op_next relevel_close(struct op *op)
-{
-    struct relevel *r = relevel_of(op);
-    if (r->req.busy)
-        return op_wait(RELEVEL_CLOSE);
-    if (r->req.err != OK)
-        return relevel_fail(r, r->req.err, written[r->at]);
-    r->at++;
-    io_close(r->compaction->store->io, &r->req, op, &r->file);
+    unsigned at = r->at++;
+    text_file_make(r->compaction->store->io, &r->req, op,
+                   path_of(r, &r->name, written[at], TEMPORARY), buf_bytes(&r->texts[at]));
     return op_wait(RELEVEL_FILE);
 }
 
@@ -241,10 +203,7 @@ static const struct op_state states[] = {
     [RELEVEL_SHUT] = { "relevel shut", relevel_shut, TO(RELEVEL_LINK) | TO(RELEVEL_UNDO) },
     [RELEVEL_LINK] = { "relevel link", relevel_link,
                        TO(RELEVEL_LINK) | TO(RELEVEL_FILE) | TO(RELEVEL_UNDO) },
-    [RELEVEL_FILE] = { "relevel file", relevel_file, TO(RELEVEL_WRITE) | TO(RELEVEL_UNDO) },
-    [RELEVEL_WRITE] = { "relevel write", relevel_write, TO(RELEVEL_SYNC) | TO(RELEVEL_UNDO) },
-    [RELEVEL_SYNC] = { "relevel sync", relevel_sync, TO(RELEVEL_CLOSE) | TO(RELEVEL_UNDO) },
-    [RELEVEL_CLOSE] = { "relevel close", relevel_close, TO(RELEVEL_FILE) | TO(RELEVEL_UNDO) },
+    [RELEVEL_FILE] = { "relevel file", relevel_file, TO(RELEVEL_FILE) | TO(RELEVEL_UNDO) },
     [RELEVEL_UNDO] = { "relevel undo", relevel_undo, 0 },
 };
 

@@ -1,7 +1,7 @@
 /* snapshot.c - making one: see snapshot.h.
  *
  *     begin ──> looked ──> list ──> make ──> link ──> link ... ──> linked ───────────────┐
- *     renamed <── rename <── synced <── [ file ──> wrote ──> file sync ──> shut ] twice <─┘
+ *     renamed <── synced <── file <── file (manifest, schema) <──────────────────────────┘
  *        └──> settle (the folders above) ──> ended            undo: what failed is removed
  *
  * Links are made of what stands in the folder under the names that the shards have told.  A name
@@ -17,6 +17,7 @@
 #include "store/folder_empty.h"
 #include "store/inside.h"
 #include "store/swap.h"
+#include "store/text_file.h"
 
 enum {
     SNAP_BEGIN,
@@ -26,9 +27,6 @@ enum {
     SNAP_LINK,
     SNAP_LINKED,
     SNAP_FILE,
-    SNAP_WRITE,
-    SNAP_WROTE,
-    SNAP_SHUT,
     SNAP_SYNCED,
     SNAP_RENAMED,
     SNAP_SETTLE,
@@ -55,7 +53,6 @@ struct snapping {
         struct bytes text;
     } texts[TEXTS];
     const char *folders[FOLDERS]; /* to be synced, inmost first */
-    struct io_file *file;
     enum err err;
 };
 
@@ -129,10 +126,6 @@ static void manifest_print(const struct snapping *s, int64_t now_us, struct buf 
 static struct op_next snapping_fail(struct snapping *s, enum err err, const char *path)
 {
     s->err = report_set(s->report, err, "%s: %s", path, err_text(err));
-    if (s->file) {
-        io_close(s->io, &s->req, &s->op, &s->file);
-        return op_wait(SNAP_UNDO);
-    }
     return op_goto(SNAP_UNDO);
 }
 
@@ -255,44 +248,8 @@ static struct op_next snapping_file(struct op *op)
         io_sync_dir(s->io, &s->req, op, s->fresh);
         return op_wait(SNAP_SYNCED);
     }
-    io_open(s->io, &s->req, op, s->texts[s->at].path, IO_CREATE, &s->file);
-    return op_wait(SNAP_WRITE);
-}
-
-static struct op_next snapping_write(struct op *op)
-{
-    struct snapping *s = snapping_of(op);
-    if (s->req.busy)
-        return op_wait(SNAP_WRITE);
-    if (s->req.err != OK) {
-        s->file = NULL;
-        return snapping_fail(s, s->req.err, s->texts[s->at].path);
-    }
-    struct bytes text = s->texts[s->at].text;
-    io_write(s->io, &s->req, op, s->file, text.data, text.size, 0);
-    return op_wait(SNAP_WROTE);
-}
-
-static struct op_next snapping_wrote(struct op *op)
-{
-    struct snapping *s = snapping_of(op);
-    if (s->req.busy)
-        return op_wait(SNAP_WROTE);
-    if (s->req.err != OK)
-        return snapping_fail(s, s->req.err, s->texts[s->at].path);
-    io_sync(s->io, &s->req, op, s->file);
-    return op_wait(SNAP_SHUT);
-}
-
-static struct op_next snapping_shut(struct op *op)
-{
-    struct snapping *s = snapping_of(op);
-    if (s->req.busy)
-        return op_wait(SNAP_SHUT);
-    if (s->req.err != OK)
-        return snapping_fail(s, s->req.err, s->texts[s->at].path);
+    text_file_make(s->io, &s->req, op, s->texts[s->at].path, s->texts[s->at].text);
     s->at++;
-    io_close(s->io, &s->req, op, &s->file);
     return op_wait(SNAP_FILE);
 }
 
@@ -357,10 +314,7 @@ static const struct op_state states[] = {
                     TO(SNAP_LINK) | TO(SNAP_LINKED) | TO(SNAP_UNDO) },
     [SNAP_LINKED] = { "snapshot linked", snapping_linked, TO(SNAP_FILE) | TO(SNAP_UNDO) },
     [SNAP_FILE] = { "snapshot file", snapping_file,
-                    TO(SNAP_WRITE) | TO(SNAP_SYNCED) | TO(SNAP_UNDO) },
-    [SNAP_WRITE] = { "snapshot write", snapping_write, TO(SNAP_WROTE) | TO(SNAP_UNDO) },
-    [SNAP_WROTE] = { "snapshot wrote", snapping_wrote, TO(SNAP_SHUT) | TO(SNAP_UNDO) },
-    [SNAP_SHUT] = { "snapshot shut", snapping_shut, TO(SNAP_FILE) | TO(SNAP_UNDO) },
+                    TO(SNAP_FILE) | TO(SNAP_SYNCED) | TO(SNAP_UNDO) },
     [SNAP_SYNCED] = { "snapshot synced", snapping_synced, TO(SNAP_RENAMED) | TO(SNAP_UNDO) },
     [SNAP_RENAMED] = { "snapshot renamed", snapping_renamed, TO(SNAP_SETTLE) | TO(SNAP_UNDO) },
     [SNAP_SETTLE] = { "snapshot settle", snapping_settle, TO(SNAP_SETTLE) },
@@ -373,7 +327,7 @@ static void snapping_release(struct op *op)
     struct snapping *s = snapping_of(op);
     struct io_req *done = s->done;
     enum err err = op->err;
-    ensure(!s->req.busy && !s->file);
+    ensure(!s->req.busy);
     arena_deinit(&s->arena);
     mem_free(s);
     io_req_end(done, err);

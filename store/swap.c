@@ -1,10 +1,9 @@
 /* swap.c - see swap.h.
  *
- *     fresh ──> text ──> synced ──> shut ──> named ──> commit ──┬──> place ──> settle ──> clear
- *       │        │         │          │        │                │      ^                    │
- *       └────────┴─────────┴──────────┴> undo  └──> doubt <─────┘   swap_finish             v
- *                                        │            │                            tidy ──> forget
- *     ended, not happened: <─────────────┴────────────┘           ended, happened: <──────────┘
+ *     fresh ──> named ──> commit ──┬──> place ──> settle ──> clear ──> tidy ──> forget
+ *                 │         │      │      ^                                       │
+ *                 v         v      │   swap_finish                                v
+ *     ended, not happened <── doubt <─┘                              ended, happened
  *
  * In `doubt` nobody knows whether a crash would show the record, so it is taken away again,
  * durably, before anyone hears that the swap has failed.  From `place` on there is no way back.
@@ -19,15 +18,12 @@
 #include "base/mem.h"
 #include "io/log.h"
 #include "store/seal.h"
+#include "store/text_file.h"
 
 enum {
     FRESH,
-    TEXT,
-    SYNCED,
-    SHUT,
     NAMED,
     COMMIT,
-    UNDO,
     DOUBT,
     DOUBTED,
     CERTAIN,
@@ -48,7 +44,6 @@ struct swapping {
     const struct swap *swap;
     struct io_req *done;
     struct io_req req;
-    struct io_file *file;
     struct buf text, path, from;
     char *record, *fresh; /* paths */
     size_t at;            /* of adds or removes */
@@ -154,50 +149,7 @@ static struct op_next swap_fresh(struct op *op)
 {
     struct swapping *x = swapping_of(op);
     swap_encode(x->swap, &x->text);
-    io_open(x->io, &x->req, op, x->fresh, IO_CREATE, &x->file);
-    return op_wait(TEXT);
-}
-
-static struct op_next swap_fail(struct swapping *x, enum err err)
-{
-    x->err = err;
-    if (x->file)
-        io_close(x->io, &x->req, &x->op, &x->file);
-    return op_wait(UNDO);
-}
-
-static struct op_next swap_text(struct op *op)
-{
-    struct swapping *x = swapping_of(op);
-    if (x->req.busy)
-        return op_wait(TEXT);
-    if (x->req.err != OK) {
-        x->file = NULL;
-        return op_end(op, x->req.err);
-    }
-    io_write(x->io, &x->req, op, x->file, x->text.data, x->text.size, 0);
-    return op_wait(SYNCED);
-}
-
-static struct op_next swap_synced(struct op *op)
-{
-    struct swapping *x = swapping_of(op);
-    if (x->req.busy)
-        return op_wait(SYNCED);
-    if (x->req.err != OK)
-        return swap_fail(x, x->req.err);
-    io_sync(x->io, &x->req, op, x->file);
-    return op_wait(SHUT);
-}
-
-static struct op_next swap_shut(struct op *op)
-{
-    struct swapping *x = swapping_of(op);
-    if (x->req.busy)
-        return op_wait(SHUT);
-    if (x->req.err != OK)
-        return swap_fail(x, x->req.err);
-    io_close(x->io, &x->req, op, &x->file);
+    text_file_make(x->io, &x->req, op, x->fresh, buf_bytes(&x->text));
     return op_wait(NAMED);
 }
 
@@ -206,6 +158,8 @@ static struct op_next swap_named(struct op *op)
     struct swapping *x = swapping_of(op);
     if (x->req.busy)
         return op_wait(NAMED);
+    if (x->req.err != OK)
+        return op_end(op, x->req.err);
     io_rename(x->io, &x->req, op, x->fresh, x->record);
     return op_wait(COMMIT);
 }
@@ -222,15 +176,6 @@ static struct op_next swap_commit(struct op *op)
     x->again = DOUBT;
     io_sync_dir(x->io, &x->req, op, x->swap->folder);
     return op_wait(PLACE);
-}
-
-static struct op_next swap_undo(struct op *op)
-{
-    struct swapping *x = swapping_of(op);
-    if (x->req.busy)
-        return op_wait(UNDO);
-    io_remove(x->io, &x->req, op, x->fresh);
-    return op_wait(DONE);
 }
 
 static struct op_next swap_doubt(struct op *op)
@@ -348,13 +293,9 @@ static struct op_next swap_done(struct op *op)
 }
 
 static const struct op_state states[] = {
-    [FRESH] = { "swap fresh", swap_fresh, TO(TEXT) },
-    [TEXT] = { "swap text", swap_text, TO(SYNCED) },
-    [SYNCED] = { "swap synced", swap_synced, TO(SHUT) | TO(UNDO) },
-    [SHUT] = { "swap shut", swap_shut, TO(NAMED) | TO(UNDO) },
+    [FRESH] = { "swap fresh", swap_fresh, TO(NAMED) },
     [NAMED] = { "swap named", swap_named, TO(COMMIT) },
     [COMMIT] = { "swap commit", swap_commit, TO(PLACE) | TO(DOUBT) },
-    [UNDO] = { "swap undo", swap_undo, TO(DONE) },
     [DOUBT] = { "swap doubt", swap_doubt, TO(DOUBTED) },
     [DOUBTED] = { "swap doubted", swap_doubted, TO(CERTAIN) | TO(NAP) },
     [CERTAIN] = { "swap certain", swap_certain, TO(DONE) | TO(NAP) },
@@ -382,7 +323,7 @@ static void swap_release(struct op *op)
     struct swapping *x = swapping_of(op);
     struct io_req *done = x->done;
     enum err err = op->err;
-    ensure(!x->req.busy && !x->file);
+    ensure(!x->req.busy);
     buf_deinit(&x->text);
     buf_deinit(&x->path);
     buf_deinit(&x->from);

@@ -2,7 +2,7 @@
  *
  * A file is known when it is
  *   - a segment or a spare of a shard's commit log: together they have the bytes that the log says
- *   - a component of an SSTable that some shard has open, or the one floor of a table
+ *   - a component of an SSTable that some shard has open, or a floor of a table
  *   - in a snapshot that may be there; and that one has every file which its manifest and the TOCs
  *     name, and the Data.db that their Digests tell
  *   - in the folder of a table that was dropped, and the start has said so
@@ -197,7 +197,7 @@ static bool is_of_table(struct inventory *v, int table, const char *name)
     if (v->depot->tables[table] == TABLE_DROPPED)
         return v->has_strays = true;
     if (strncmp(name, "floor-", 6) == 0)
-        return ++v->floors[table] == 1;
+        return ++v->floors[table] <= 1 + DEPOT_SHARDS_MAX; /* each shard makes its own */
     return inventory_has(v, table, name);
 }
 

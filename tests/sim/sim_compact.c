@@ -393,7 +393,7 @@ static void compact_some(void)
 static void reopen(void)
 {
     expect_ok(stage_close(&w.stage), "the store does not close");
-    expect_ok(stage_open(&w.stage), "the store does not open");
+    expect_ok(stage_open_settled(&w.stage), "the store does not open");
 }
 
 /* ---- a table's life ---- */
@@ -407,7 +407,7 @@ static void table_begin(uint64_t number)
     truth_init(&w.truth, &w.table.shape);
     memset(w.is_final, 0, sizeof w.is_final);
     w.now = 100000;
-    expect_ok(stage_open(&w.stage), "the store does not open");
+    expect_ok(stage_open_settled(&w.stage), "the store does not open");
 }
 
 static void table_end(void)

@@ -127,7 +127,7 @@ static inline void rig_setup(void)
     keyspace->name = "stage", keyspace->is_durable = true, keyspace->factor = 1;
     rig_change(&(struct schema_change){ CHANGE_CREATE_KEYSPACE, .keyspace = keyspace });
     mem_free(keyspace);
-    ck_assert_int_eq(stage_open(&rig.stage), OK);
+    ck_assert_int_eq(stage_open_settled(&rig.stage), OK);
     rig.options = (struct compactor_options){ .catalog = &rig.stage.catalog,
                                               .folder = "/data/compaction-0",
                                               .at_once = 1,

@@ -81,7 +81,7 @@ static void setup(void)
     ck_assert_int_eq(stage_close(&rig.stage), OK);
     rig.stage.options.memtable_bytes = 1 << 19;
     rig.stage.options.segment_bytes = 1 << 22;
-    ck_assert_int_eq(stage_open(&rig.stage), OK);
+    ck_assert_int_eq(stage_open_settled(&rig.stage), OK);
     rig.options.memtable_bytes = 1 << 19;
     rig.options.bytes_per_second = RATE;
     rig_open();

@@ -18,7 +18,7 @@ static inline void setup(void)
     sim_file_set(s.sim, SIM_CLIENT(0), "/data/clock", 0, bytes_text("x"));
     table = stage_keyvalue("t");
     catalog_add_system(&s.catalog, table);
-    ck_assert_int_eq(stage_open(&s), OK);
+    ck_assert_int_eq(stage_open_settled(&s), OK);
 }
 /* ---- rows ---- */
 
@@ -146,7 +146,7 @@ static inline struct names names(void)
 static inline void reopen(void)
 {
     ck_assert_int_eq(stage_close(&s), OK);
-    ck_assert_int_eq(stage_open(&s), OK);
+    ck_assert_int_eq(stage_open_settled(&s), OK);
 }
 
 /* Two files, each with some rows of its own, and newer ones in the second. */

@@ -66,6 +66,15 @@ static inline enum err stage_open(struct stage *s)
     return stage_wait(s, &req);
 }
 
+/* As a node has it once all its shards have opened: only then anything is compacted. */
+static inline enum err stage_open_settled(struct stage *s)
+{
+    enum err err = stage_open(s);
+    if (err == OK)
+        store_settled(s->store);
+    return err;
+}
+
 static inline enum err stage_close(struct stage *s)
 {
     struct io_req req = { 0 };

@@ -84,10 +84,57 @@ START_TEST(when_nothing_is_left_there_is_no_file)
     flush();
     ck_assert_int_eq(compact(LONG_AGO), OK);
     ck_assert_uint_eq(act.result.files_count, 0);
-    ck_assert_uint_eq(names().files, 0);
+    ck_assert_uint_eq(names().data, 0);
     ck_assert(has_none(3));
     reopen();
     ck_assert(has_none(3));
+}
+END_TEST
+
+static uint64_t replayed(void)
+{
+    struct store_counts counts;
+    store_counts(s.store, &counts);
+    return counts.replayed_mutations;
+}
+
+/* The log has it still; of several floors one is left. */
+START_TEST(what_went_whole_is_not_replayed)
+{
+    for (int round = 0; round < 3; round++) {
+        put(3, "old", 10 * round + 1);
+        flush();
+        remove_key(3, 10 * round + 5);
+        flush();
+        ck_assert_int_eq(compact(LONG_AGO), OK);
+        ck_assert_uint_eq(names().files, 1);
+        put(4, "kept", 10 * round + 1);
+        reopen();
+        ck_assert_uint_eq(replayed(), 1);
+        ck_assert(has_none(3) && has(4, "kept"));
+        flush();
+        remove_key(4, 10 * round + 2);
+        flush();
+        ck_assert_int_eq(compact(LONG_AGO), OK);
+        ck_assert_uint_eq(names().files, 1);
+    }
+}
+END_TEST
+
+START_TEST(none_begins_before_the_store_is_settled)
+{
+    two_files();
+    ck_assert_int_eq(stage_close(&s), OK);
+    ck_assert_int_eq(stage_open(&s), OK);
+    prepare(NEVER);
+    begin();
+    for (int i = 0; i < 100 && sim_step(s.sim); i++)
+        ;
+    ck_assert(act.req.busy && act.result.slices == 0);
+    store_settled(s.store);
+    ck_assert_int_eq(end(), OK);
+    ck_assert_uint_eq(names().data, 1);
+    check_two_files();
 }
 END_TEST
 
@@ -310,6 +357,8 @@ static Suite *suite(void)
     tcase_add_test(purge, a_deletion_stays_while_a_memtable_may_have_something_older);
     tcase_add_test(purge, a_deletion_stays_while_another_file_may_have_something_older);
     tcase_add_test(purge, when_nothing_is_left_there_is_no_file);
+    tcase_add_test(purge, what_went_whole_is_not_replayed);
+    tcase_add_test(purge, none_begins_before_the_store_is_settled);
     tcase_add_test(purge, expired_files_go_unread);
     suite_add_tcase(suite, purge);
     TCase *outputs = tcase_create("outputs");

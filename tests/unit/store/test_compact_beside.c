@@ -195,7 +195,7 @@ START_TEST(a_store_that_closes_stops_it)
     ck_assert_int_eq(stage_close(&s), OK);
     ck_assert_int_eq(end(), ERR_STOPPED);
     ck_assert(names().data == 2 && names().temporary == 0);
-    ck_assert_int_eq(stage_open(&s), OK);
+    ck_assert_int_eq(stage_open_settled(&s), OK);
     check_big(2);
 }
 END_TEST
@@ -342,7 +342,7 @@ static enum err compact_on_a_full_disk(uint64_t space_bytes)
     uint64_t used = 0;
     ck_assert_int_eq(stage_close(&s), OK);
     s.options.reserve_bytes = 1 << 20;
-    ck_assert_int_eq(stage_open(&s), OK);
+    ck_assert_int_eq(stage_open_settled(&s), OK);
     big_file(1);
     big_file(2);
     prepare(NEVER);

@@ -132,7 +132,7 @@ START_TEST(files_say_how_much_of_the_ring_they_cover)
     uint64_t left[FILES_MAX];
     ck_assert_int_eq(stage_close(&s), OK);
     s.options.version = SSTABLE_OA;
-    ck_assert_int_eq(stage_open(&s), OK);
+    ck_assert_int_eq(stage_open_settled(&s), OK);
     put_all();
     flush(); /* the policy went with the store */
     ck_assert_uint_eq(generations(left), 1);
@@ -288,7 +288,7 @@ START_TEST(a_write_that_waits_is_there_and_a_close_ends_its_wait)
     ck_assert_int_eq(stage_close(&s), OK);
     ck_assert(!req.busy && req.err == OK);
     ck_assert_uint_lt(sim_now(s.sim) - began, 2000000);
-    ck_assert_int_eq(stage_open(&s), OK);
+    ck_assert_int_eq(stage_open_settled(&s), OK);
     ck_assert(has(1, "x"));
     buf_deinit(&look.value);
     buf_deinit(&m);

@@ -148,6 +148,15 @@ int compactionstats_run(const struct options *o)
 
 /* ---- compactionhistory ---- */
 
+/* Below 0: of no level. */
+static void level_cell(struct table *t, double level)
+{
+    if (level < 0)
+        table_printf(t, "%s", "");
+    else
+        table_printf(t, "%.0f", level);
+}
+
 static void ended_cell(struct table *t, double unix_ms)
 {
     char text[32] = "";
@@ -193,7 +202,7 @@ static void history_print(struct arena *arena, const struct tree *past)
         table_printf(&t, "%s", grouped_of((uint64_t)tree_number(p, "bytes_out", 0)).text);
         merged_cell(&t, arena, tree_get(p, "rows_merged"));
         text_cell(&t, p, "strategy");
-        table_printf(&t, level < 0 ? "" : "%.0f", level);
+        level_cell(&t, level);
         text_cell(&t, p, "reason");
     }
     table_finish(&t);

@@ -74,11 +74,11 @@ void stand_value(const struct stand *s, const struct stand_column *c, uint64_t r
 
 static const struct stand_column *role_find(const struct stand *s, enum stand_role role)
 {
-    for (size_t i = 0; i < s->columns_count; i++)
-        if (s->columns[i].role == role)
-            return &s->columns[i];
-    ensure(!"a stand has a register and a document");
-    return NULL;
+    size_t i = 0;
+    while (i < s->columns_count && s->columns[i].role != role)
+        i++;
+    ensure(i < s->columns_count); /* a stand has a register and a document */
+    return &s->columns[i];
 }
 
 const struct stand_column *stand_column(const struct stand *s, const char *name)

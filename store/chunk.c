@@ -287,16 +287,28 @@ static enum err window_pin(struct window *w, struct fetch *f, uint64_t number)
     return chunk_get(f, (struct chunk_wish){ w->sstable, w->component, number }, &w->pin);
 }
 
+/* What has been copied begins there.  What it has from there on stays: it may reach into chunks to
+ * which a stream does not go back. */
+static void window_spill_from(struct window *w, uint64_t at, size_t want)
+{
+    uint64_t skip = at - w->spill_at;
+    if (skip < w->spill.size) {
+        memmove(w->spill.data, w->spill.data + skip, w->spill.size - (size_t)skip);
+        w->spill.size -= (size_t)skip;
+    } else {
+        if (w->spill.room > RAW_KEEP_BYTES && want <= RAW_KEEP_BYTES)
+            buf_deinit(&w->spill);
+        buf_clear(&w->spill);
+    }
+    w->spill_at = at;
+}
+
 /* Copies what no single chunk has; goes on where an earlier try was stopped. */
 static enum err window_spill(struct window *w, struct fetch *f, uint64_t at, size_t want)
 {
     uint32_t chunk = component_chunk_bytes(w->sstable, w->component);
-    if (w->spill_at != at || w->spill.size == 0) {
-        if (w->spill.room > RAW_KEEP_BYTES && want <= RAW_KEEP_BYTES)
-            buf_deinit(&w->spill);
-        buf_clear(&w->spill);
-        w->spill_at = at;
-    }
+    if (w->spill_at != at)
+        window_spill_from(w, at, want);
     while (w->spill.size < want) {
         uint64_t next = at + w->spill.size;
         enum err e = window_pin(w, f, next / chunk);

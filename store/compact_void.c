@@ -9,7 +9,9 @@
  *
  * The floor is right because a table's memtables become files in the order of the log, and because
  * none of this is done before the store is settled: then a record of this folder, up to the last
- * one that a file speaks of, is in a file, or was in one that has gone.
+ * one that a file speaks of, is in a file, or was in one that has gone.  Of another shard's folder
+ * a file speaks only where it was filled under another number of shards, and what stood there is
+ * in files then, whoever owns it (replay.c).
  */
 // SPDX-License-Identifier: Apache-2.0
 #include "store/compact_inside.h"

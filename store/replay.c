@@ -21,6 +21,10 @@
  * A hole stops the start, unless the options say otherwise: to go on up to it, or behind it; then
  * what was read is flushed and the log given up, so that the next start does not meet it again.
  *
+ * When our own folder has what others own now, all that was read is flushed before the node is
+ * settled: so a floor that another shard makes for that folder (compact_void.c) covers nothing of
+ * ours that is not in a file.
+ *
  * A mutation of a table that the catalog does not know belongs to a dropped one: it is counted and
  * left out.
  */
@@ -128,6 +132,11 @@ static bool is_held(struct opening *o, const struct table_data *d, struct journa
     return false;
 }
 
+static bool is_own_folder(const struct opening *o)
+{
+    return o->folders[o->at] == (uint64_t)io_self(o->store->io);
+}
+
 static enum err mutation_replay(struct opening *o, struct bytes bytes, struct journal_position at)
 {
     struct store *s = o->store;
@@ -135,8 +144,10 @@ static enum err mutation_replay(struct opening *o, struct bytes bytes, struct jo
     enum err e = mutation_peek(bytes, &m);
     if (e)
         return e;
-    if (!s->options.owns(s->options.context, m.token))
+    if (!s->options.owns(s->options.context, m.token)) {
+        s->must_settle |= is_own_folder(o); /* others take it from there */
         return OK;
+    }
     struct table_data *d = store_data_for(s, &m.table);
     if (!d) {
         s->counts.skipped_mutations++;
@@ -304,11 +315,10 @@ static void folder_end(struct opening *o)
 /* A bad place that was not there before, in the folder of a shard that may be writing. */
 static bool folder_is_doubtful(struct opening *o)
 {
-    bool is_own = o->folders[o->at] == (uint64_t)io_self(o->store->io);
     bool is_hole = o->req.err == ERR_CORRUPT && !o->is_wrong;
     bool is_known = log_order(o->seen.bad, o->doubted) == 0;
     o->doubted = o->seen.bad;
-    return is_hole && !is_own && !is_known;
+    return is_hole && !is_own_folder(o) && !is_known;
 }
 
 static void opening_tell(struct opening *o)

@@ -206,6 +206,47 @@ START_TEST(the_log_forgets_what_files_hold_once_the_node_is_settled)
 }
 END_TEST
 
+static bool owns_key1(void *context, int64_t token)
+{
+    (void)context;
+    return token == key_token(bytes_text("key1"));
+}
+
+/* As another shard makes it when nothing is left of what it took from our folder. */
+static void floor_of_another_shard(void)
+{
+    struct arena arena = { 0 };
+    struct floor floor = { 0 };
+    struct buf text = buf_in(&arena);
+    const char *folder = store_data(s.store, &first->id)->folder;
+    ck_assert(s.store->ends_count == 1 && s.store->ends[0].folder == 0);
+    floor_raise(&floor, &arena, (struct floor_place){ 0, s.store->ends[0].last });
+    floor_encode(&floor, &text);
+    sim_file_set(s.sim, SIM_CLIENT(0),
+                 arena_printf(&arena, "%s/%s", folder, floor_name(&arena, 99)), 0,
+                 buf_bytes(&text));
+    arena_deinit(&arena);
+}
+
+START_TEST(rows_from_a_folder_of_which_others_own_a_part_are_in_files_once_it_is_settled)
+{
+    ck_assert_int_eq(put(first, 1, 10), OK);
+    ck_assert_int_eq(put(first, 2, 10), OK);
+    reopen();
+    settle();
+    ck_assert_uint_eq(counts().sstables, 0); /* all of it is ours */
+    ck_assert_int_eq(stage_close(&s), OK);
+    s.options.owns = owns_key1;
+    ck_assert_int_eq(stage_open(&s), OK);
+    ck_assert_uint_eq(counts().replayed_mutations, 1);
+    settle();
+    ck_assert_uint_eq(counts().sstables, 1);
+    floor_of_another_shard();
+    reopen();
+    ck_assert(is_there(first, 1, 10));
+}
+END_TEST
+
 START_TEST(a_log_near_its_limit_flushes_the_tables_that_hold_its_oldest_segments)
 {
     ck_assert_int_eq(stage_close(&s), OK);
@@ -366,6 +407,8 @@ int main(void)
     tcase_add_test(t, a_start_replays_what_no_file_holds);
     tcase_add_test(t, a_truncation_outlives_restarts_and_spares_what_comes_later);
     tcase_add_test(t, the_log_forgets_what_files_hold_once_the_node_is_settled);
+    tcase_add_test(t,
+                   rows_from_a_folder_of_which_others_own_a_part_are_in_files_once_it_is_settled);
     tcase_add_test(t, a_log_near_its_limit_flushes_the_tables_that_hold_its_oldest_segments);
     tcase_add_test(t, a_start_flushes_what_it_replays_and_stays_within_the_budget);
     tcase_add_test(t, memory_is_flushed_before_the_budget_is_full);

@@ -116,7 +116,7 @@ static void run_fit_memory(struct run *r)
 static void run_describe(struct run *r)
 {
     const struct compaction_pick *p = &r->pick;
-    r->input_bytes = r->paced_bytes = 0;
+    r->input_bytes = r->paced_bytes = r->sampled_bytes = 0;
     for (size_t i = 0; run_writes(r) && i < p->count; i++)
         r->input_bytes += r->now.files[p->files[i]].bytes;
     r->result = (struct compact_result){ 0 };
@@ -135,16 +135,6 @@ static void run_describe(struct run *r)
                                            .gc_before = r->now.gc_before,
                                            .pace = pace_read,
                                            .context = r };
-}
-
-static struct op_next run_begin(struct op *op)
-{
-    struct run *r = run_of(op);
-    r->options.space_bytes = space_for(r);
-    report_clear(&r->failed);
-    store_compact(r->compactor->options.store, &r->req, op, &r->options, &r->arena, &r->result,
-                  &r->failed);
-    return op_wait(END);
 }
 
 /* ---- how it ends ---- */
@@ -255,6 +245,20 @@ static void run_count_slices(struct run *r)
     n->slices += r->result.slices;
     n->slices_over += r->result.slices_over;
     n->slice_ns_max = u64_max(n->slice_ns_max, r->result.slice_ns_max);
+}
+
+static struct op_next run_begin(struct op *op)
+{
+    struct run *r = run_of(op);
+    if (op->stop) { /* what it started now would not hear of it */
+        run_ended(r, op->stop);
+        return op_end(op, op->stop);
+    }
+    r->options.space_bytes = space_for(r);
+    report_clear(&r->failed);
+    store_compact(r->compactor->options.store, &r->req, op, &r->options, &r->arena, &r->result,
+                  &r->failed);
+    return op_wait(END);
 }
 
 static struct op_next run_end(struct op *op)

@@ -274,6 +274,30 @@ START_TEST(stopping_takes_less_than_a_second_and_changes_nothing)
 }
 END_TEST
 
+/* At once when it has been picked, and a few turns later. */
+START_TEST(one_that_has_hardly_begun_may_be_stopped)
+{
+    unsigned stopped;
+    struct io_req req = { 0 };
+    rig_table("t", "Unified; scaling_parameters: N");
+    compactor_enable(rig.compactor, NULL, false);
+    compactor_set_throughput(rig.compactor, 1000);
+    rig_large("t");
+    rig_large("t");
+    compactor_enable(rig.compactor, NULL, true);
+    while (rig_counts().running == 0)
+        ck_assert(sim_step(rig.stage.sim));
+    for (int i = 0; i < _i; i++)
+        ck_assert(sim_step(rig.stage.sim));
+    uint64_t began = sim_now(rig.stage.sim);
+    compactor_stop(rig.compactor, &req, &rig.stage.op, NULL, 0, &stopped);
+    ck_assert_int_eq(stage_wait(&rig.stage, &req), OK);
+    ck_assert_uint_lt(sim_now(rig.stage.sim) - began, second);
+    ck_assert(stopped == 1 && rig_counts().running == 0 && rig_counts().stopped == 1);
+    ck_assert_uint_eq(rig_count("t"), 2);
+}
+END_TEST
+
 START_TEST(one_of_several_is_stopped)
 {
     unsigned stopped;
@@ -407,6 +431,7 @@ static Suite *suite(void)
     tcase_add_test(tc, several_run_at_once_where_they_may);
     tcase_add_test(tc, a_small_one_does_not_wait_for_a_large_one);
     tcase_add_test(tc, stopping_takes_less_than_a_second_and_changes_nothing);
+    tcase_add_loop_test(tc, one_that_has_hardly_begun_may_be_stopped, 0, 6);
     tcase_add_test(tc, one_of_several_is_stopped);
     tcase_add_test(tc, closing_takes_less_than_a_second);
     tcase_add_test(tc, everything_becomes_one_file);

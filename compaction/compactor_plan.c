@@ -218,6 +218,9 @@ static void why_blocked(struct sentences *s, const struct garbage_block *b)
 {
     if (!b->is_blocked)
         say(s, "nothing else holds data as old as its deletions");
+    else if (b->blocker && b->blocker->is_suspect)
+        say(s, "file %llu is damaged, and may hold older data that its deletions hide",
+            (unsigned long long)b->blocker->id);
     else if (b->blocker)
         say(s,
             "file %llu (timestamps from %lld on) may hold older data that its deletions hide: "

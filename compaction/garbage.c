@@ -6,9 +6,10 @@
  *       that stays and shares keys with it         tombstones hide cannot come back
  *
  * Invariants:
- *     1. Files of any group, busy and damaged ones and memtables count as staying.  Only a file
- * that is itself wholly past gc_before does not: all that it holds has expired or is deleted, so
- *        nothing in it can come back.
+ *     1. Files of any group, busy ones and memtables count as staying.  Only a file that is itself
+ *        wholly past gc_before does not: all that it holds has expired or is deleted, so nothing in
+ *        it can come back.  A damaged one stays and may hold anything, as for purging
+ *        (store/compact_plan.c): its statistics may be what was lost.
  *     2. A file that shares no key with another cannot hide anything in it.  Cassandra 5.0 lets
  * each file that it looked at block the others, wherever its keys are: with Unified's slices, a
  *        live file in one slice keeps the dead ones of all others.  Here only files that meet do.
@@ -47,6 +48,15 @@ static bool is_past(const struct compaction_now *now, const struct compaction_fi
     return file->seconds_max != UINT32_MAX && file->seconds_max < now->gc_before;
 }
 
+/* Of a damaged one nobody knows: what it holds, how old that is, whose keys. */
+static int64_t oldest_in(const struct compaction_now *now, const struct compaction_file *other,
+                         const struct compaction_file *file)
+{
+    if (other->is_suspect)
+        return INT64_MIN;
+    return is_past(now, other) || !files_meet(file, other) ? INT64_MAX : other->timestamp_min;
+}
+
 /* Of the files of one list that may hold something older than `file`'s newest, the one with the
  * oldest; *least is the oldest so far. */
 static const struct compaction_file *oldest_of(const struct compaction_now *now,
@@ -55,12 +65,11 @@ static const struct compaction_file *oldest_of(const struct compaction_now *now,
 {
     const struct compaction_file *oldest = NULL;
     for (size_t i = 0; i < count; i++) {
-        const struct compaction_file *other = &list[i];
-        if (other == file || other->timestamp_min >= *least || is_past(now, other) ||
-            !files_meet(file, other))
+        int64_t other = oldest_in(now, &list[i], file);
+        if (&list[i] == file || other >= *least)
             continue;
-        oldest = other;
-        *least = other->timestamp_min;
+        oldest = &list[i];
+        *least = other;
     }
     return oldest;
 }

@@ -27,6 +27,7 @@ struct tended_group {
     struct compaction_group id;
     struct strategy *strategy;
     bool has_files; /* at the last look */
+    bool is_kept;   /* ... as many ran as may: what may be due was not asked for */
     uint64_t pending, pending_bytes, backlog_bytes;
     uint64_t pending_at[COMPACTOR_LEVELS]; /* by level; what is above is with the last */
     bool has_pick;                         /* due, and not begun: in the table's `picks` */
@@ -147,6 +148,8 @@ void tended_sync(struct compactor *);
 void tended_drop_picks(struct tended *);
 void tended_free_all(struct compactor *);
 const struct local_ranges *tended_ranges(struct compactor *, struct tended *);
+/* Is a group of it to be looked at as soon as one more may run? */
+bool tended_waits(const struct tended *);
 /* Why nothing of the table begins by itself; NULL: it may. */
 const char *tended_is_off(const struct tended *);
 void tended_note_average(struct compactor *, struct tended *, double tolerance);

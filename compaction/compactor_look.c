@@ -142,16 +142,17 @@ static void group_measure(struct tended_group *g, const struct compaction_now *n
 
 /* Why nothing of it may begin now; NULL: it may. */
 static const char *group_must_rest(const struct compactor *c, const struct tended *t,
-                                   const struct tended_group *g)
+                                   struct tended_group *g)
 {
     bool is_extra;
     const char *off = tended_is_off(t);
+    g->is_kept = false;
     if (off)
         return off;
     if (g->rests_until_ns > io_now(c->io))
         return g->rests_why;
-    return compactor_has_room(c, NULL, 0, &is_extra) ? NULL
-                                                     : "as many run as may run at once: it is next";
+    g->is_kept = !compactor_has_room(c, NULL, 0, &is_extra);
+    return g->is_kept ? "as many run as may run at once: it is next" : NULL;
 }
 
 static void group_pick(struct compactor *c, struct tended *t, struct tended_group *g)
@@ -187,8 +188,10 @@ void look_at(struct compactor *c, struct tended *t)
     {
         struct tended_group *g = owner_of(l, struct tended_group, link);
         is_any |= g->has_pick;
-        if (!g->has_files)
+        if (!g->has_files) {
             g->pending = g->pending_bytes = g->backlog_bytes = 0;
+            g->is_kept = false;
+        }
     }
     if (!is_any)
         tended_drop_picks(t);

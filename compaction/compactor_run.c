@@ -5,8 +5,8 @@
  *       └────────┘ no space: the pick has become smaller
  *
  * The pick and the descriptions that it was made from are in the run's own arena.  Space is counted
- * in stored bytes: it needs what its inputs have, and what the others of this shard may still
- * write; the store holds that against what the disk has free beside its reserve (facts:
+ * in stored bytes: it needs what its inputs have; the store adds what the others of this shard may
+ * still write, and holds that against what the disk has free beside its reserve (facts:
  * compaction.md 8, where Cassandra mixes units).
  *
  * How it ends:
@@ -82,14 +82,6 @@ static bool run_writes(const struct run *r)
     return r->pick.kind == COMPACTION_MERGE || r->pick.kind == COMPACTION_TOMBSTONES;
 }
 
-static uint64_t space_for(const struct run *r)
-{
-    uint64_t bytes = 0;
-    for (const struct list *l = r->compactor->runs.next; l != &r->compactor->runs; l = l->next)
-        bytes += run_ahead_bytes(owner_of(l, struct run, link)); /* its own too */
-    return run_writes(r) ? bytes : 0;
-}
-
 static bool run_reduce(struct run *r)
 {
     const struct tended_group *g = tended_find(r->table, &r->group);
@@ -109,7 +101,8 @@ static void run_fit_memory(struct run *r)
     for (const struct list *l = r->compactor->runs.next; l != &r->compactor->runs; l = l->next)
         used += owner_of(l, struct run, link)->pick.count;
     uint64_t room = used ? all - u64_min(all, used) : all - all / 4;
-    while (all && !r->ask && run_writes(r) && r->pick.count > u64_max(room, 2) && run_reduce(r))
+    bool is_limited = r->compactor->options.memory_bytes && !r->ask && run_writes(r);
+    while (is_limited && r->pick.count > u64_max(room, 2) && run_reduce(r))
         ;
 }
 
@@ -176,7 +169,8 @@ static void run_done(struct run *r, struct tended_group *g)
     if (g) {
         g->failures = 0;
         g->rests_until_ns = 0;
-        strategy_done(g->strategy, &r->pick);
+        if (strategy_class(g->strategy) == r->class) /* not altered meanwhile */
+            strategy_done(g->strategy, &r->pick);
     }
     run_remember(r);
 }
@@ -254,7 +248,7 @@ static struct op_next run_begin(struct op *op)
         run_ended(r, op->stop);
         return op_end(op, op->stop);
     }
-    r->options.space_bytes = space_for(r);
+    r->options.space_bytes = r->input_bytes; /* 0 where nothing is written */
     report_clear(&r->failed);
     store_compact(r->compactor->options.store, &r->req, op, &r->options, &r->arena, &r->result,
                   &r->failed);
@@ -289,7 +283,7 @@ static void run_release(struct op *op)
     r->table->users--;
     r->table->must_look = true;
     for (struct tended *t; (t = map_next(&c->tables, &at));)
-        t->must_look |= tended_first(t)->pending > 0; /* there is room now */
+        t->must_look |= tended_waits(t); /* there is room now */
     if (r->ask)
         asking_ended(r->ask, r, op->err);
     arena_deinit(&r->arena);

@@ -6,11 +6,22 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "compaction/compactor_inside.h"
 
+#include <math.h>
+
+enum { ETA_SECONDS_MAX = 1000 * 86400 };
+
 /* Of late; in its first second, since it began. */
 static double rate_of(const struct run *r)
 {
     uint64_t ns = io_now(r->compactor->io) - r->began_ns;
     return r->rate > 0 || ns == 0 ? r->rate : (double)r->result.read_bytes / ((double)ns / 1e9);
+}
+
+/* A rate that fades while it stands still gives seconds beyond any number. */
+static int64_t eta_of(uint64_t left, double rate)
+{
+    double seconds = rate > 0 ? (double)left / rate : INFINITY;
+    return seconds < ETA_SECONDS_MAX ? (int64_t)(seconds + 0.5) : -1;
 }
 
 static struct compaction_running running_of(const struct run *r, struct arena *arena)
@@ -31,7 +42,7 @@ static struct compaction_running running_of(const struct run *r, struct arena *a
         .inputs = r->pick.count + r->pick.expired_count,
         .began_ns = r->began_ns,
         .bytes_per_second = rate,
-        .eta_seconds = rate > 0 ? (int64_t)((double)left / rate + 0.5) : -1,
+        .eta_seconds = eta_of(left, rate),
         .token = x->token,
         .reason = arena_text(arena, bytes_text(r->pick.reason)),
     };

@@ -201,6 +201,14 @@ const struct local_ranges *tended_ranges(struct compactor *c, struct tended *t)
     return &t->local;
 }
 
+bool tended_waits(const struct tended *t)
+{
+    for (const struct list *l = t->groups.next; l != &t->groups; l = l->next)
+        if (owner_of(l, struct tended_group, link)->is_kept)
+            return true;
+    return false;
+}
+
 const char *tended_is_off(const struct tended *t)
 {
     if (!t->table->params->compaction.is_enabled)

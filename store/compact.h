@@ -60,8 +60,8 @@ struct compact_options {
     bool is_relevel; /* the one input gets the level of outputs[0] and is not read */
     bool purges;     /* else only what is shadowed goes */
     int64_t now_seconds, gc_before;
-    uint64_t space_bytes; /* refused at the start with ERR_NO_SPACE when the disk has less free than
-                             this beside its reserve; 0: not asked */
+    uint64_t space_bytes; /* that it may write; ERR_NO_SPACE when the disk has less free beside its
+                             reserve than this and the same of the others under way; 0: not asked */
     /* After so many more stored bytes were read: ns until it may go on; asked again then, of 0
      * bytes, until it says 0.  NULL: as fast as it can. */
     uint64_t (*pace)(void *context, uint64_t bytes);

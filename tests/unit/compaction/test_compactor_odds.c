@@ -35,6 +35,27 @@ START_TEST(without_space_for_all_the_largest_stays_out)
 }
 END_TEST
 
+START_TEST(two_beside_each_other_need_what_both_write_and_no_more)
+{
+    rig_close();
+    rig.options.at_once = 2;
+    rig_open();
+    rig_table("t", "SizeTiered");
+    rig_table("u", "SizeTiered");
+    compactor_enable(rig.compactor, NULL, false);
+    for (size_t i = 0; i < 4; i++) {
+        rig_file("t");
+        rig_file("u");
+    }
+    uint64_t used = disk_used(), inputs = rig_bytes("t") + rig_bytes("u");
+    sim_disk_size(rig.stage.sim, SIM_CLIENT(0), used + inputs * 7 / 5);
+    compactor_enable(rig.compactor, NULL, true);
+    ck_assert_int_eq(rig_settle(), OK);
+    ck_assert_uint_eq(rig_counts().completed, 2);
+    ck_assert_uint_eq(rig_counts().reduced, 0);
+}
+END_TEST
+
 START_TEST(without_any_space_it_says_so_and_waits)
 {
     rig_table("t", "Unified; scaling_parameters: N");
@@ -259,6 +280,7 @@ static Suite *suite(void)
     TCase *tc = tcase_create("compactor_odds");
     tcase_add_checked_fixture(tc, rig_setup, rig_teardown);
     tcase_add_test(tc, without_space_for_all_the_largest_stays_out);
+    tcase_add_test(tc, two_beside_each_other_need_what_both_write_and_no_more);
     tcase_add_test(tc, without_any_space_it_says_so_and_waits);
     tcase_add_test(tc, a_damaged_file_is_set_aside_and_the_rest_goes_on);
     tcase_add_test(tc, a_disk_that_refuses_is_tried_again_later_and_later);

@@ -246,7 +246,7 @@ size_t garbage_first_worth(const struct compaction_now *now, const size_t *place
     for (size_t i = 0; !now->purges_nothing && i < count; i++) {
         const struct compaction_file *file = &now->files[places[i]];
         double ratio = garbage_ratio(file, now->gc_before);
-        if (now->now_seconds < file->created_seconds + rule->interval_seconds ||
+        if (now->now_seconds - file->created_seconds < rule->interval_seconds ||
             !(ratio > rule->threshold))
             continue;
         if (!rule->is_unchecked && !line.count)

@@ -194,8 +194,9 @@ static size_t look_for_expired(struct window *window, const struct compaction_no
                                struct arena *arena, size_t **out)
 {
     *out = arena_array(arena, size_t, now->files_count);
-    if (window->looked_for_expired != INT64_MIN &&
-        now->now_seconds - window->looked_for_expired <= window->frequency_seconds)
+    int64_t looked = window->looked_for_expired; /* later than now: the clock was set back */
+    if (looked != INT64_MIN && now->now_seconds >= looked &&
+        now->now_seconds - looked <= window->frequency_seconds)
         return 0;
     size_t count = garbage_expired(now, false, *out);
     if (!count)

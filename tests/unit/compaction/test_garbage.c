@@ -229,6 +229,9 @@ START_TEST(a_file_is_worth_it_by_what_can_be_purged_and_nothing_else_covers)
     files[0].cells_a_partition = 1000 / worths[_i].partitions;
     files[0].created_seconds = now.now_seconds - worths[_i].age;
     ck_assert_msg(is_worth(&now, &rule) == worths[_i].is_worth, "%s", worths[_i].why);
+    rule.interval_seconds = INT64_MAX; /* never */
+    ck_assert(!is_worth(&now, &rule));
+    rule.interval_seconds = 0;
     now.purges_nothing = true;
     ck_assert(!is_worth(&now, &rule));
 }

@@ -162,6 +162,18 @@ START_TEST(they_are_not_looked_for_again_before_the_frequency_has_passed)
 }
 END_TEST
 
+START_TEST(they_are_looked_for_when_the_clock_was_set_back)
+{
+    struct compaction_now now = with_expired();
+    start(MINUTE "; expired_sstable_check_frequency_seconds: 100");
+    files[0].seconds_max = UINT32_MAX;
+    now.files_count = 2;
+    ck_assert_str_eq(picked_at(&now, 10000000), "none");
+    files[0].seconds_max = (uint32_t)now.gc_before - 1;
+    ck_assert_str_eq(picked_at(&now, 9500000), "expired (1)");
+}
+END_TEST
+
 START_TEST(tombstone_compactions_are_off_unless_an_option_is_set)
 {
     static const struct {
@@ -213,6 +225,7 @@ int main(void)
     tcase_add_test(t, each_window_says_what_is_due_in_it);
     tcase_add_test(t, expired_files_are_looked_for_at_the_first_call_and_go_with_what_is_picked);
     tcase_add_test(t, they_are_not_looked_for_again_before_the_frequency_has_passed);
+    tcase_add_test(t, they_are_looked_for_when_the_clock_was_set_back);
     tcase_add_test(t, tombstone_compactions_are_off_unless_an_option_is_set);
     tcase_add_test(t, everything_at_once_mixes_windows);
     suite_add_tcase(s, t);

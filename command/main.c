@@ -161,9 +161,10 @@ static const struct command commands[] = {
       "    rondo sweep config/sweeps/small.yaml --out results\n"
       "\n"
       "Writes DIR/sweep.json and DIR/sweep.html after each setting, and takes away the data that\n"
-      "it needed (DIR/run).  Interrupted, or out of disk, it keeps the settings that are done,\n"
-      "and the same command goes on behind them.  --rows scales the stream, and sizes with it.\n"
-      "--model only predicts: at once, without data; --out may then be left out.\n" },
+      "it needed (DIR/sweep.run).  Interrupted, or out of disk, it keeps the settings that are\n"
+      "done, and the same command goes on behind them; what another sweep has measured in DIR is\n"
+      "not written over.  --rows scales the stream, and sizes with it.  --model only predicts: at\n"
+      "once, without data; --out may then be left out.\n" },
     { "bench", "keyvalue|engine|compaction", 1, 2, bench_run,
       TAKES_NODE | TAKES(rows) | TAKES(seconds) | TAKES(connections) | TAKES(depth) |
           TAKES(value_bytes) | TAKES(rf) | TAKES(rate) | TAKES(no_load) | TAKES(consistency) |

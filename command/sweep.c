@@ -1,11 +1,15 @@
 /* sweep.c - `rondo sweep`: the file, the rows one after the other, and what is written of them.
  *
  *     file ──> finished rows of before (DIR/sweep.json)
- *           └─> each setting that has none: a run in DIR/run ──> its row ──> sweep.json, sweep.html
+ *           └─> each setting that has none: a run in DIR/sweep.run ──> its row
+ *                 │                                        └──> sweep.json, sweep.html
  *                 └── before the first of its form: a run that finds the floor at each stop
  *
  * What is written is written beside itself and renamed, after each row; so an interrupt, a full
  * disk or a crash costs the row that was under way, and the same command goes on behind it.
+ *
+ * DIR is locked, since a second sweep in it would remove the run of the first; and what another
+ * sweep has measured there, or what cannot be read, is not written over.
  */
 // SPDX-License-Identifier: Apache-2.0
 #include "base/arena.h"
@@ -21,10 +25,14 @@
 #include "command/tell.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdlib.h>
+#include <sys/file.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
-enum { PATH_BYTES = 1024 };
+enum { PATH_BYTES = 1024, NAME_BYTES = 16, RESULT_BYTES_MAX = 64 << 20 };
+static const char result_name[] = "sweep.json";
 
 struct sweeping {
     const struct options *options;
@@ -54,7 +62,8 @@ static bool file_write(const struct sweeping *s, const char *name, const struct 
     FILE *file = fopen(temporary, "w");
     if (!file)
         return tell_no("%s: %s", temporary, strerror(errno));
-    bool is_good = fwrite(text->data, 1, text->size, file) == text->size;
+    bool is_good = fwrite(text->data, 1, text->size, file) == text->size && fflush(file) == 0 &&
+                   fsync(fileno(file)) == 0;
     is_good = fclose(file) == 0 && is_good;
     if (!is_good || rename(temporary, path) != 0)
         return tell_no("%s: cannot be written: %s", path, strerror(errno));
@@ -66,23 +75,43 @@ static bool result_write(struct sweeping *s)
     struct buf json = { 0 }, page = { 0 };
     sweep_result_json(&s->sweep, &s->result, &json);
     sweep_page(&s->sweep, &s->result, &page);
-    bool is_good = file_write(s, "sweep.json", &json) && file_write(s, "sweep.html", &page);
+    bool is_good = file_write(s, result_name, &json) && file_write(s, "sweep.html", &page);
     buf_deinit(&json);
     buf_deinit(&page);
     return is_good;
 }
 
-static void result_read(struct sweeping *s)
+/* The whole of it; false, and told, when it is there and cannot be read. */
+static bool file_read(struct sweeping *s, const char *path, struct bytes *out)
+{
+    FILE *file = fopen(path, "r");
+    struct stat st;
+    *out = (struct bytes){ 0 };
+    if (!file)
+        return errno == ENOENT || tell_no("%s: %s", path, strerror(errno));
+    bool is_good = fstat(fileno(file), &st) == 0 && st.st_size <= RESULT_BYTES_MAX;
+    size_t size = is_good ? (size_t)st.st_size : 0;
+    uint8_t *text = arena_alloc(&s->arena, size + 1);
+    is_good = is_good && fread(text, 1, size, file) == size;
+    (void)fclose(file);
+    *out = bytes_of(text, size);
+    return is_good || tell_no("%s: cannot be read", path);
+}
+
+/* Finished rows of before.  False, and told: there is something else that took its time. */
+static bool result_read(struct sweeping *s)
 {
     char path[PATH_BYTES];
-    struct bytes json = { 0 };
-    struct report report;
-    path_of(s, "sweep.json", path);
-    if (sweep_text(path, &s->arena, &json, &report) == OK)
-        (void)sweep_result_read(&s->sweep, &s->arena, json, &s->result);
-    if (s->result.rows_count)
-        tell_note("%zu of %zu rows are there already", s->result.rows_count,
-                  s->sweep.settings_count);
+    struct bytes json;
+    path_of(s, result_name, path);
+    if (!file_read(s, path, &json))
+        return false;
+    if (sweep_result_read(&s->sweep, &s->arena, json, &s->result) ||
+        !sweep_result_took_time(&s->arena, json))
+        return true;
+    return tell_no("%s is of another sweep, other settings or another version, or damaged: say "
+                   "another --out, or remove it",
+                   path);
 }
 
 /* ---- the table ---- */
@@ -141,7 +170,7 @@ static enum err run(struct sweeping *s, const struct sweep_setting *setting, boo
                     struct sweep_row *out)
 {
     char folder[PATH_BYTES];
-    path_of(s, "run", folder);
+    path_of(s, "sweep.run", folder);
     struct sweep_engine_options options = { .sweep = &s->sweep,
                                             .setting = setting,
                                             .folder = folder,
@@ -150,6 +179,7 @@ static enum err run(struct sweeping *s, const struct sweep_setting *setting, boo
                                             .wrote = wrote,
                                             .context = s };
     uint64_t begun = tell_now_ns();
+    sweep_ring_stop(folder); /* of a sweep that was killed */
     folder_remove(folder);
     enum err err = s->sweep.nodes && !is_floor
                        ? sweep_ring(&options, s->flush_bytes, &s->arena, out, &s->report)
@@ -264,28 +294,45 @@ static bool sweep_load(struct sweeping *s)
     return err == OK || tell_no("%s", s->report.text);
 }
 
+/* Locked until the process ends. */
 static bool out_make(const struct sweeping *s)
 {
-    if (mkdir(s->options->out, 0777) == 0 || errno == EEXIST)
-        return true;
-    return tell_no("%s: %s", s->options->out, strerror(errno));
+    const char *out = s->options->out;
+    if (strlen(out) + NAME_BYTES > PATH_BYTES)
+        return tell_no("--out is longer than %d bytes", PATH_BYTES - NAME_BYTES);
+    if (mkdir(out, 0777) != 0 && errno != EEXIST)
+        return tell_no("%s: %s", out, strerror(errno));
+    int folder = open(out, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (folder < 0)
+        return tell_no("%s: %s", out, strerror(errno));
+    if (flock(folder, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK)
+        return tell_no("%s: another sweep is at work in it", out);
+    return true;
 }
 
 static int model_run(struct sweeping *s)
 {
+    bool is_kept = s->options->out[0];
+    if (is_kept && (!out_make(s) || !result_read(s)))
+        return EXIT_FAILED;
+    if (s->result.rows_count)
+        return tell("%s has measured rows: say another --out for what is only predicted",
+                    s->options->out);
     for (size_t i = 0; i < s->sweep.settings_count; i++)
         setting_predict(s, &s->sweep.settings[i], &s->result.rows[s->result.rows_count++]);
-    bool is_good = !s->options->out[0] || (out_make(s) && result_write(s));
-    if (is_good)
-        result_print(s);
-    return is_good ? EXIT_DONE : EXIT_FAILED;
+    if (is_kept && !result_write(s))
+        return EXIT_FAILED;
+    result_print(s);
+    return EXIT_DONE;
 }
 
 static int measured_run(struct sweeping *s)
 {
-    if (!out_make(s))
+    if (!out_make(s) || !result_read(s))
         return EXIT_FAILED;
-    result_read(s);
+    if (s->result.rows_count)
+        tell_note("%zu of %zu rows are there already", s->result.rows_count,
+                  s->sweep.settings_count);
     if (s->result.rows_count &&
         !result_write(s)) /* drawn anew, where this program draws otherwise */
         return EXIT_FAILED;

@@ -67,7 +67,7 @@ static struct axis axis_of(double most)
     double step = steps[i] * power;
     while (most / step > 8)
         step *= 2;
-    double parts = ceil(most * 1.06 / step);
+    double parts = fmax(1, ceil(most * 1.06 / step)); /* 0 where nothing was rewritten */
     return (struct axis){ step * parts, step, (int)parts };
 }
 

@@ -43,10 +43,10 @@ struct reading {
 
 /* A whole number that may be missing. */
 static enum err read_whole(struct reading *r, const struct config_node *block, const char *name,
-                           uint64_t most, uint64_t *out)
+                           uint64_t least, uint64_t most, uint64_t *out)
 {
     const struct config_node *node = config_tree_member(block, name);
-    return node ? config_tree_whole(&r->tree, node, 0, most, out) : OK;
+    return node ? config_tree_whole(&r->tree, node, least, most, out) : OK;
 }
 
 static enum err read_scale(struct reading *r)
@@ -205,8 +205,8 @@ static enum err read_reads(struct reading *r)
         return OK;
     enum err err = config_tree_known(&r->tree, block, names, array_count(names));
     if (err == OK)
-        err = read_whole(r, block, "warm", 100000000, &r->sweep->reads);
-    return err == OK ? read_whole(r, block, "cold", 1000000, &r->sweep->cold_reads) : err;
+        err = read_whole(r, block, "warm", 1, 100000000, &r->sweep->reads);
+    return err == OK ? read_whole(r, block, "cold", 0, 1000000, &r->sweep->cold_reads) : err;
 }
 
 static enum err read_stops(struct reading *r)
@@ -272,7 +272,7 @@ enum err sweep_read(struct sweep *s, struct arena *arena, const char *file_name,
     if (err == OK)
         err = config_tree_known(&r.tree, r.tree.root, names, array_count(names));
     if (err == OK)
-        err = read_whole(&r, r.tree.root, "seed", INT64_MAX, &s->seed);
+        err = read_whole(&r, r.tree.root, "seed", 0, INT64_MAX, &s->seed);
     for (size_t i = 0; i < array_count(steps) && err == OK; i++)
         err = steps[i](&r);
     return err;

@@ -289,15 +289,19 @@ static bool nodes_operate(struct ring *r, const char *verb, bool is_of_table)
     return code == EXIT_DONE;
 }
 
-/* Has node n nothing to compact, and is nothing under way? */
+/* Has node n nothing to compact, and is nothing under way?  What failed, or has no space, would be
+ * waited for in vain. */
 static bool node_is_quiet(struct ring *r, unsigned n, bool *is_quiet)
 {
     r->command.hosts = r->hosts[n];
     const struct tree *said = nodes_get(&r->command, &r->arena, "/api/v1/compactions");
     const struct tree *running = tree_get(said, "running");
+    bool is_good = said != NULL;
     *is_quiet = running && !running->first && tree_number(said, "pending", 1) == 0;
+    if (tree_number(said, "failed", 0) + tree_number(said, "refused_for_space", 0) > 0)
+        is_good = tell_no("%s: a compaction failed, or had no space", r->hosts[n]);
     arena_reset(&r->arena);
-    return said != NULL;
+    return is_good;
 }
 
 static bool nodes_settle(struct ring *r)
@@ -459,13 +463,26 @@ static bool stream_run(struct ring *r, struct sweep_row *out)
            stop_measure(r, sweep_flushes(s), 0, &out->after_major);
 }
 
+void sweep_ring_stop(const char *folder)
+{
+    static struct ring ring;
+    struct sweep none = { 0 };
+    struct ring *r = &ring;
+    *r = (struct ring){ .sweep = &none };
+    (void)snprintf(r->folder, sizeof r->folder, "%s/node1", folder);
+    bool has_nodes = access(r->folder, F_OK) == 0;
+    (void)snprintf(r->folder, sizeof r->folder, "%s", folder);
+    if (has_nodes)
+        (void)cluster(r, "stop");
+}
+
 enum err sweep_ring(const struct sweep_engine_options *options, const double *flush_bytes,
                     struct arena *arena, struct sweep_row *out, struct report *report)
 {
     static struct ring ring;
     struct ring *r = &ring;
     *r = (struct ring){ .options = options, .sweep = options->sweep };
-    (void)snprintf(r->folder, sizeof r->folder, "%s/ring", options->folder);
+    (void)snprintf(r->folder, sizeof r->folder, "%s", options->folder);
     *out = (struct sweep_row){ .name = options->setting->name };
     out->flushes_count = sweep_flushes(options->sweep);
     out->flush_bytes = arena_array(arena, double, out->flushes_count);
@@ -473,6 +490,8 @@ enum err sweep_ring(const struct sweep_engine_options *options, const double *fl
     out->is_measured = ring_open(r) && stream_run(r, out);
     if (r->session)
         rd_close(r->session);
+    if (interrupt_came())
+        interrupt_ignore(); /* nodes that nobody stops would run on */
     (void)cluster(r, "stop");
     buf_deinit(&r->value);
     arena_deinit(&r->arena);

@@ -8,3 +8,5 @@
  * With an error the reason has been told, or stands in the report. */
 enum err sweep_ring(const struct sweep_engine_options *, const double *flush_bytes, struct arena *,
                     struct sweep_row *out, struct report *);
+/* Stops what a killed sweep has left running below the folder, if anything. */
+void sweep_ring_stop(const char *folder);

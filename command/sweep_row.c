@@ -159,12 +159,34 @@ static bool row_take(const struct sweep *s, struct arena *arena, const struct tr
     row->seconds = tree_number(from, "seconds", 0);
     row->flush_bytes = arena_array(arena, double, sweep_flushes(s));
     for (const struct tree *t = sizes ? sizes->first : NULL; t; t = t->next)
-        if (row->flushes_count < sweep_flushes(s))
-            row->flush_bytes[row->flushes_count++] = tree_value(t, NAN);
+        if (row->flushes_count < sweep_flushes(s) && tree_value(t, -1) >= 0)
+            row->flush_bytes[row->flushes_count++] = tree_value(t, 0);
     row->is_measured = row->measured.count == s->stops_count &&
                        row->flushes_count == sweep_flushes(s) &&
                        isfinite(row->after_major.data_bytes);
     return row->is_measured;
+}
+
+/* One of its settings, and the first row of it. */
+static bool row_is_new(const struct sweep *s, const struct sweep_result *r, const char *name)
+{
+    bool is_known = false;
+    for (size_t i = 0; i < s->settings_count; i++)
+        is_known |= strcmp(s->settings[i].name, name) == 0;
+    for (size_t i = 0; i < r->rows_count; i++)
+        is_known &= strcmp(r->rows[i].name, name) != 0;
+    return is_known;
+}
+
+bool sweep_result_took_time(struct arena *arena, struct bytes json)
+{
+    const struct tree *rows = tree_get(tree_parse(arena, json), "rows");
+    if (!rows)
+        return json.size;
+    for (const struct tree *t = rows->first; t; t = t->next)
+        if (tree_get(t, "flush_bytes"))
+            return true;
+    return false;
 }
 
 bool sweep_result_read(const struct sweep *s, struct arena *arena, struct bytes json,
@@ -176,8 +198,10 @@ bool sweep_result_read(const struct sweep *s, struct arena *arena, struct bytes 
     *out = (struct sweep_result){ .fingerprint = s->fingerprint };
     if (!rows || !bytes_equal(tree_text(tree, "fingerprint"), bytes_text(fingerprint)))
         return false;
-    for (const struct tree *t = rows->first; t; t = t->next)
-        if (out->rows_count < SWEEP_SETTINGS_MAX)
-            out->rows_count += row_take(s, arena, t, &out->rows[out->rows_count]);
+    for (const struct tree *t = rows->first; t && out->rows_count < s->settings_count;
+         t = t->next) {
+        struct sweep_row *row = &out->rows[out->rows_count];
+        out->rows_count += row_take(s, arena, t, row) && row_is_new(s, out, row->name);
+    }
     return true;
 }

@@ -63,3 +63,5 @@ void sweep_result_json(const struct sweep *, const struct sweep_result *, struct
  * is none.  Names and sizes in the arena. */
 bool sweep_result_read(const struct sweep *, struct arena *, struct bytes json,
                        struct sweep_result *out);
+/* Has it measured rows, of whatever sweep?  Of what cannot be read it is not known: true. */
+bool sweep_result_took_time(struct arena *, struct bytes json);

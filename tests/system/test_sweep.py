@@ -1,5 +1,7 @@
 """`rondo sweep`: the order of the settings, the model beside the measurement, going on after an interrupt."""
+import fcntl
 import json
+import os
 import pathlib
 import signal
 import subprocess
@@ -50,7 +52,7 @@ def swept(file):
     _, errors = first.communicate(timeout=120)
     assert first.returncode == 130, errors
     assert "interrupted" in errors and "goes on" in errors
-    assert not (out / "run").exists()
+    assert not (out / "sweep.run").exists()
     before = json.loads((out / "sweep.json").read_text())["rows"]
     again = sweep(file, "--out", out, "--json")
     assert json.loads(again.stdout) == json.loads((out / "sweep.json").read_text())
@@ -63,6 +65,28 @@ def test_an_interrupted_sweep_goes_on_behind_the_rows_that_are_done(swept):
     assert rows[:len(before)] == before  # the same to the last digit, timings too
     assert [row["name"] for row in rows] == ["UCS T4", "UCS N", "UCS L10"]
     assert sorted(p.name for p in out.iterdir()) == ["sweep.html", "sweep.json"]
+
+
+def test_what_was_measured_is_not_written_over(file, swept, tmp_path):
+    out, other = swept[2], tmp_path / "other.yaml"
+    kept = (out / "sweep.json").read_bytes()
+    other.write_text(file.read_text().replace("cold: 3", "cold: 4"))
+    assert "is of another sweep" in sweep(other, "--out", out, code=1).stderr
+    assert "is of another sweep" in sweep(other, "--out", out, "--model", code=1).stderr
+    assert "has measured rows" in sweep(file, "--out", out, "--model", code=1).stderr
+    assert (out / "sweep.json").read_bytes() == kept
+    sweep(other, "--out", tmp_path / "predicted", "--model")
+    sweep(file, "--out", tmp_path / "predicted", "--model")  # costs nothing: written over
+    (tmp_path / "predicted" / "sweep.json").write_bytes(kept[:len(kept) // 2])
+    assert "damaged" in sweep(file, "--out", tmp_path / "predicted", code=1).stderr
+
+
+def test_two_sweeps_are_not_at_work_in_one_folder(file, tmp_path):
+    lock = os.open(tmp_path, os.O_RDONLY)
+    fcntl.flock(lock, fcntl.LOCK_EX)
+    assert "another sweep is at work" in sweep(file, "--out", tmp_path, "--model", code=1).stderr
+    os.close(lock)
+    sweep(file, "--out", tmp_path, "--model")
 
 
 def test_the_settings_are_in_their_order(swept):

@@ -144,6 +144,7 @@ static const struct {
     { TABLE LOAD "stops: [5, 11]", "f.yaml:4:12: stops: '11' is out of range; allowed: 1 to 10" },
     { TABLE LOAD "stops: [5, 5]", "f.yaml:4:12: stops: must ascend" },
     { TABLE LOAD "reads: {hot: 5}", "f.yaml:4:9: hot: is not known here; allowed: warm, cold" },
+    { TABLE LOAD "reads: {warm: 0}", "f.yaml:4:15: warm: '0' is out of range; allowed: 1 to" },
     { TABLE "rows: 5\nload: {flushes: 6}\n", "f.yaml:2:7: rows: 5 are fewer than there are fl" },
     { TABLE LOAD "update: {rows: 1, flushes: 2, columns: [v]}", "f.yaml:2:7: rows: 1000 are few" },
     { TABLE LOAD UPDATE, "f.yaml:1:1: the file: has no settings" },

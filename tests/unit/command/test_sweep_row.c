@@ -134,6 +134,40 @@ START_TEST(results_of_another_sweep_or_damaged_ones_are_not_gone_on_with)
 }
 END_TEST
 
+START_TEST(rows_that_are_there_twice_or_of_no_setting_are_left_out)
+{
+    struct buf json = { 0 };
+    sweep_begin();
+    result_make(true);
+    size_t count = result.rows_count;
+    for (size_t i = count; i < SWEEP_SETTINGS_MAX; i++)
+        result.rows[result.rows_count++] = result.rows[0];
+    result.rows[1].name = "nobody's";
+    sweep_result_json(&sweep, &result, &json);
+    ck_assert(sweep_result_read(&sweep, &arena, buf_bytes(&json), &again));
+    ck_assert_uint_eq(again.rows_count, count - 1);
+    buf_deinit(&json);
+}
+END_TEST
+
+START_TEST(what_was_measured_or_cannot_be_read_has_taken_its_time)
+{
+    struct buf json = { 0 };
+    sweep_begin();
+    result_make(true);
+    sweep_result_json(&sweep, &result, &json);
+    ck_assert(sweep_result_took_time(&arena, buf_bytes(&json)));
+    ck_assert(sweep_result_took_time(&arena, bytes_of(json.data, json.size / 2)));
+    ck_assert(sweep_result_took_time(&arena, bytes_text("{}")));
+    ck_assert(!sweep_result_took_time(&arena, bytes_text("")));
+    buf_clear(&json);
+    result_make(false);
+    sweep_result_json(&sweep, &result, &json);
+    ck_assert(!sweep_result_took_time(&arena, buf_bytes(&json)));
+    buf_deinit(&json);
+}
+END_TEST
+
 /* The contract with other people's scripts. */
 START_TEST(the_json_has_the_names_that_were_promised)
 {
@@ -189,6 +223,21 @@ START_TEST(the_page_is_whole_and_needs_nothing_from_elsewhere)
 }
 END_TEST
 
+START_TEST(a_page_on_which_nothing_was_rewritten_has_numbers)
+{
+    struct buf page = { 0 };
+    sweep_begin();
+    result_make(true);
+    for (size_t i = 0; i < result.rows_count; i++)
+        result.rows[i].measured.mean.rewrites_per_byte =
+            result.rows[i].predicted.mean.rewrites_per_byte = 0;
+    sweep_page(&sweep, &result, &page);
+    buf_put_u8(&page, 0);
+    ck_assert_ptr_null(strstr((const char *)page.data, "nan"));
+    buf_deinit(&page);
+}
+END_TEST
+
 START_TEST(a_page_without_rows_is_a_page)
 {
     struct buf page = { 0 };
@@ -209,8 +258,11 @@ int main(void)
     tcase_add_test(all, sizes_of_flushes_are_estimated_from_the_rows);
     tcase_add_test(all, results_that_were_written_are_read_again);
     tcase_add_test(all, results_of_another_sweep_or_damaged_ones_are_not_gone_on_with);
+    tcase_add_test(all, rows_that_are_there_twice_or_of_no_setting_are_left_out);
+    tcase_add_test(all, what_was_measured_or_cannot_be_read_has_taken_its_time);
     tcase_add_test(all, the_json_has_the_names_that_were_promised);
     tcase_add_loop_test(all, the_page_is_whole_and_needs_nothing_from_elsewhere, 0, 2);
+    tcase_add_test(all, a_page_on_which_nothing_was_rewritten_has_numbers);
     tcase_add_test(all, a_page_without_rows_is_a_page);
     suite_add_tcase(suite, all);
     SRunner *runner = srunner_create(suite);

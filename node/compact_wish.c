@@ -16,7 +16,7 @@ static enum err token_take(struct operation *o, struct compact_wish *w, const ch
         return OK;
     errno = 0;
     *out = strtoll(text, &end, 10);
-    if (*end || errno)
+    if (end == text || *end || errno)
         return report_set(&o->failed, ERR_INVALID, "%s is a number of 64 bits, not '%.40s'", name,
                           text);
     w->is_range = true;

@@ -109,6 +109,7 @@ static void running_json(struct shard *s, struct json *j, int shard,
                          const struct compaction_running *r)
 {
     const struct table *t = catalog_table_by_id(&s->catalog, &r->table);
+    uint64_t now = io_now(s->io); /* another shard's may be ahead by a turn */
     json_open(j, NULL, '{');
     json_unsigned(j, "id", compactions_id(io_shards(s->io), shard, r->id));
     json_uuid(j, "task", &r->task);
@@ -122,7 +123,7 @@ static void running_json(struct shard *s, struct json *j, int shard,
     json_unsigned(j, "total_bytes", r->total_bytes);
     json_unsigned(j, "input_bytes", r->input_bytes);
     json_unsigned(j, "written_bytes", r->written_bytes);
-    json_double(j, "seconds", (double)(io_now(s->io) - r->began_ns) / 1e9);
+    json_double(j, "seconds", (double)(now - u64_min(now, r->began_ns)) / 1e9);
     json_double(j, "bytes_per_second", r->bytes_per_second);
     if (r->eta_seconds < 0)
         json_null(j, "eta_seconds");

@@ -104,7 +104,8 @@ static struct op_next compact_keys(struct op *op)
 static uint64_t still_needed(const struct compaction *c)
 {
     uint64_t wanted = c->options->space_bytes, written = c->result->written_bytes;
-    return c->merging && wanted > written ? wanted - written : 0;
+    bool is_writing = c->merging && !merging_is_over(c->merging);
+    return is_writing && wanted > written ? wanted - written : 0;
 }
 
 /* With what the others of this shard have yet to write. */

@@ -435,6 +435,36 @@ START_TEST(outputs_that_cannot_be_opened_are_tried_until_they_can)
 }
 END_TEST
 
+START_TEST(what_is_written_and_waits_needs_no_more_space)
+{
+    struct io_req pin = { 0 }, req = { 0 };
+    uint64_t used = 0;
+    for (int64_t i = 1; i <= 4; i++)
+        big_file(i);
+    sim_files(s.sim, SIM_CLIENT(0), sum_bytes, &used);
+    sim_disk_size(s.sim, SIM_CLIENT(0), used + (2 << 20));
+    store_pin(s.store, &pin, &s.op, &table->id);
+    ck_assert_int_eq(stage_wait(&s, &pin), OK);
+    prepare(NEVER);
+    act.options.inputs_count = 2;
+    act.options.space_bytes = 3 << 19; /* more than it comes to */
+    struct compact_options other = act.options;
+    struct compact_result result;
+    struct report failed;
+    other.inputs += 2;
+    other.space_bytes = 1 << 20;
+    begin();
+    let_time_pass(1000000000);
+    ck_assert(act.req.busy);
+    store_compact(s.store, &req, &s.op, &other, &act.arena, &result, &failed);
+    let_time_pass(1000000000);
+    store_unpin(s.store, &table->id);
+    ck_assert_int_eq(end(), OK);
+    ck_assert_int_eq(stage_wait(&s, &req), OK);
+    check_big(4);
+}
+END_TEST
+
 static Suite *suite(void)
 {
     Suite *suite = suite_create("compactions beside the rest");
@@ -468,6 +498,7 @@ static Suite *suite(void)
     tcase_add_checked_fixture(full, setup, teardown);
     tcase_add_test(full, on_a_full_disk_it_goes_on_if_what_it_needs_is_free);
     tcase_add_test(full, on_a_full_disk_it_gives_back_what_it_has_taken_if_not);
+    tcase_add_test(full, what_is_written_and_waits_needs_no_more_space);
     suite_add_tcase(suite, full);
     TCase *calls = tcase_create("calls that fail");
     tcase_set_timeout(calls, 120);

@@ -67,16 +67,6 @@ static const uint64_t *ids_of(struct run *r, const size_t *places, size_t count)
     return ids;
 }
 
-static const struct compact_output *outputs_of(struct run *r)
-{
-    struct compact_output *out =
-        arena_array(&r->arena, struct compact_output, r->pick.outputs_count + 1);
-    out[0].bytes = UINT64_MAX; /* where nothing is written */
-    for (size_t i = 0; i < r->pick.outputs_count; i++)
-        out[i] = (struct compact_output){ r->pick.outputs[i].bytes, r->pick.outputs[i].level };
-    return out;
-}
-
 static bool run_writes(const struct run *r)
 {
     return r->pick.kind == COMPACTION_MERGE || r->pick.kind == COMPACTION_TOMBSTONES;
@@ -120,8 +110,8 @@ static void run_describe(struct run *r)
                                            .expired_count = p->expired_count,
                                            .cuts = p->cuts,
                                            .cuts_count = p->cuts_count,
-                                           .outputs = outputs_of(r),
-                                           .outputs_count = p->outputs_count ? p->outputs_count : 1,
+                                           .outputs = p->outputs,
+                                           .outputs_count = p->outputs_count,
                                            .is_relevel = p->kind == COMPACTION_RELEVEL,
                                            .purges = !r->now.purges_nothing,
                                            .now_seconds = r->now.now_seconds,

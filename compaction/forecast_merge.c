@@ -129,7 +129,7 @@ struct output {
     uint64_t written;
 };
 
-static const struct compaction_output *order_of(const struct output *out)
+static const struct compact_output *order_of(const struct output *out)
 {
     size_t last = out->pick->outputs_count - 1;
     return &out->pick->outputs[out->number < last ? out->number : last];

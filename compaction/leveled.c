@@ -129,7 +129,7 @@ static void pick_tombstones(struct leveled *leveled, const struct leveled_view *
         return;
     unsigned level = view->levels[out->files[0]];
     out->level = (int)level;
-    *out->outputs = (struct compaction_output){ level ? leveled->bytes : UINT64_MAX, level };
+    *out->outputs = (struct compact_output){ level ? leveled->bytes : UINT64_MAX, level };
 }
 
 static void leveled_pick(struct strategy *strategy, const struct compaction_now *now,
@@ -190,11 +190,11 @@ static void fill_levels(const struct leveled *leveled, uint64_t bytes, struct ar
     double left = leveled_target(leveled, 1);
     uint32_t level = 1;
     pick->outputs_count = bytes / leveled->bytes + 1;
-    pick->outputs = arena_array(arena, struct compaction_output, pick->outputs_count);
+    pick->outputs = arena_array(arena, struct compact_output, pick->outputs_count);
     for (size_t i = 0; i < pick->outputs_count; i++) {
         if (left < (double)leveled->bytes && level < LEVELED_LEVELS - 1)
             left = leveled_target(leveled, ++level);
-        pick->outputs[i] = (struct compaction_output){ leveled->bytes, level };
+        pick->outputs[i] = (struct compact_output){ leveled->bytes, level };
         left -= (double)leveled->bytes;
     }
 }
@@ -223,7 +223,7 @@ static void leveled_these(struct strategy *strategy, const struct compaction_now
     leveled_view_make(now, arena, &view);
     unsigned level = count == 1 ? view.levels[files[0]] : 0;
     if (level)
-        *out->outputs = (struct compaction_output){ leveled_of(strategy)->bytes, level };
+        *out->outputs = (struct compact_output){ leveled_of(strategy)->bytes, level };
 }
 
 static size_t leveled_levels(struct strategy *strategy, const struct compaction_now *now,

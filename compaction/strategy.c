@@ -201,8 +201,8 @@ void pick_take(struct compaction_pick *pick, struct arena *arena, const size_t *
     pick->count = count;
     pick->files = sorted(arena, files, count);
     pick->outputs_count = 1;
-    pick->outputs = arena_new(arena, struct compaction_output);
-    *pick->outputs = (struct compaction_output){ .bytes = UINT64_MAX, .level = output_level };
+    pick->outputs = arena_new(arena, struct compact_output);
+    *pick->outputs = (struct compact_output){ .bytes = UINT64_MAX, .level = output_level };
 }
 
 void pick_take_expired(struct compaction_pick *pick, struct arena *arena, const size_t *files,

@@ -14,6 +14,7 @@
 #include "compaction/local.h"
 #include "model/model.h"
 #include "sstable/sstable.h"
+#include "store/store.h"
 
 struct compaction_file {
     uint64_t id;                      /* generation: ties are broken by it, the smaller first */
@@ -59,12 +60,6 @@ enum compaction_kind {
     COMPACTION_EXPIRED,    /* nothing to read: all inputs go */
     COMPACTION_RELEVEL,    /* one file, nothing to read: its level alone changes */
 };
-/* Output i is of outputs[min(i, count - 1)]. */
-struct compaction_output {
-    uint64_t bytes; /* the file ends with the partition that passes it (stored); UINT64_MAX: never
-                     */
-    uint32_t level;
-};
 enum { COMPACTION_REASON_BYTES = 240 };
 struct compaction_pick {
     enum compaction_kind kind;
@@ -77,8 +72,8 @@ struct compaction_pick {
     size_t cuts_count;
     int64_t *cuts; /* a file ends at each of these tokens (Unified) */
     size_t outputs_count;
-    struct compaction_output *outputs; /* never none for kinds that write */
-    double priority;                   /* among tables and groups: how much is due */
+    struct compact_output *outputs; /* never none for kinds that write */
+    double priority;                /* among tables and groups: how much is due */
     char
         reason[COMPACTION_REASON_BYTES]; /* a sentence: "level 0 has 4 overlapping files, T4 ..." */
 };

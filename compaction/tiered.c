@@ -176,7 +176,7 @@ static void tiered_pick(struct strategy *strategy, const struct compaction_now *
 static void split(struct compaction_pick *pick, struct arena *arena, uint64_t total)
 {
     double share = (double)total;
-    pick->outputs = arena_array(arena, struct compaction_output, SPLITS_MAX);
+    pick->outputs = arena_array(arena, struct compact_output, SPLITS_MAX);
     pick->outputs_count = 0;
     do {
         share /= 2;

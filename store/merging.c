@@ -22,7 +22,7 @@
 #include "store/stream.h"
 
 enum stage { BEGIN, BETWEEN, STATICS, ENTER, ROWS, LEAVE, OVER };
-enum { MERGE_PRICE_NS = 100, MERGED_MAX = 64, ACCOUNT_BYTES = 16 * 1024 };
+enum { MERGE_PRICE_NS = 100, ACCOUNT_BYTES = 16 * 1024 };
 
 struct input {
     struct sstable *sstable; /* counted */
@@ -227,7 +227,7 @@ static enum err begin(struct merging *m, struct report *report)
 static void partition_open(struct merging *m, struct sstable_writer *writer)
 {
     size_t members = m->heads.members_count;
-    m->counts.merged[members < MERGED_MAX ? members : MERGED_MAX - 1]++;
+    m->counts.merged[members < COMPACT_MERGED_MAX ? members : COMPACT_MERGED_MAX - 1]++;
     if (purge_deletion(&m->purge, m->deletion))
         m->counts.purged += !deletion_is_none(m->deletion);
     else

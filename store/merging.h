@@ -31,11 +31,11 @@ struct merging_options {
     void *context;
 };
 struct merging_counts {
-    uint64_t read_bytes;       /* plain */
-    uint64_t stored_bytes;     /* ... as they are on disk: whole chunks */
-    uint64_t partitions, rows; /* written */
-    uint64_t purged;           /* deletions, expired cells */
-    uint64_t merged[64];       /* [n]: partitions that n inputs had; the last: or more */
+    uint64_t read_bytes;                 /* plain */
+    uint64_t stored_bytes;               /* ... as they are on disk: whole chunks */
+    uint64_t partitions, rows;           /* written */
+    uint64_t purged;                     /* deletions, expired cells */
+    uint64_t merged[COMPACT_MERGED_MAX]; /* [n]: partitions that n inputs had; the last: or more */
 };
 /* The options are copied; the table and the inputs are counted. */
 struct merging *merging_new(const struct merging_options *);

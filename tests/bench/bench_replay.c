@@ -12,6 +12,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "base/mem.h"
 #include "engine.h"
+#include "engine_table.h"
 #include "io/uv/uv.h"
 #include "store/inside.h"
 
@@ -43,28 +44,6 @@ struct bench {
 };
 
 static struct bench *bench_of(struct op *op) { return owner_of(op, struct bench, op); }
-
-static struct table *table_make(void)
-{
-    struct table *t = table_new();
-    t->id = uuid_named(bytes_text("bench.replay"));
-    t->keyspace = "bench", t->name = "replay";
-    t->columns = arena_array(&t->arena, struct column, 2);
-    t->columns_count = 2, t->numbers_used = 2, t->partition_count = 1;
-    t->columns[0] = (struct column){ .name = "key", .type = type_by_name(bytes_text("text")) };
-    t->columns[0].kind = COLUMN_PARTITION;
-    t->columns[1] = (struct column){ .name = "value", .type = type_by_name(bytes_text("blob")) };
-    t->columns[1].kind = COLUMN_REGULAR, t->columns[1].number = 1;
-    return t;
-}
-
-static bool owns_all(void *context, int64_t token)
-{
-    (void)context;
-    return token != INT64_MIN;
-}
-
-static int shard_of(int64_t token, int shards) { return (int)((uint64_t)token % (uint64_t)shards); }
 
 /* ---- the log ---- */
 
@@ -152,8 +131,8 @@ static struct op_next bench_open(struct op *op)
         .tombstone_warn = 1000,
         .host = uuid_named(bytes_text("bench")),
         .catalog = &b->catalog,
-        .owns = owns_all,
-        .shard_of = shard_of,
+        .owns = engine_owns,
+        .shard_of = engine_shard,
     };
     b->begun = engine_now(0);
     store_open(b->io, &b->req, op, &options, &b->store, &b->failed);
@@ -236,7 +215,7 @@ int main(int argc, char **argv)
     (void)snprintf(b->commitlog, sizeof b->commitlog, "%.200s/log.%d", folder, (int)getpid());
     (void)snprintf(b->folder, sizeof b->folder, "%.250s/0", b->commitlog);
     (void)snprintf(b->data, sizeof b->data, "%.200s/data.%d", folder, (int)getpid());
-    b->table = table_make();
+    b->table = engine_table("replay");
     catalog_init(&b->catalog);
     catalog_add_system(&b->catalog, b->table);
     ensure(mkdir(b->commitlog, 0700) == 0);

@@ -13,6 +13,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "base/mem.h"
 #include "engine.h"
+#include "engine_table.h"
 #include "io/uv/uv.h"
 #include "store/cache.h"
 #include "store/inside.h"
@@ -50,29 +51,7 @@ struct bench {
 
 static struct bench *bench_of(struct op *op) { return owner_of(op, struct bench, op); }
 
-/* ---- the table ---- */
-
-static struct table *table_make(void)
-{
-    struct table *t = table_new();
-    t->id = uuid_named(bytes_text("bench.engine"));
-    t->keyspace = "bench", t->name = "engine";
-    t->columns = arena_array(&t->arena, struct column, 2);
-    t->columns_count = 2, t->numbers_used = 2, t->partition_count = 1;
-    t->columns[0] = (struct column){ .name = "key", .type = type_by_name(bytes_text("text")) };
-    t->columns[0].kind = COLUMN_PARTITION;
-    t->columns[1] = (struct column){ .name = "value", .type = type_by_name(bytes_text("blob")) };
-    t->columns[1].kind = COLUMN_REGULAR, t->columns[1].number = 1;
-    return t;
-}
-
-static bool owns_all(void *context, int64_t token)
-{
-    (void)context;
-    return token != INT64_MIN;
-}
-
-static int shard_of(int64_t token, int shards) { return (int)((uint64_t)token % (uint64_t)shards); }
+/* ---- the store ---- */
 
 static struct op_next bench_open(struct op *op)
 {
@@ -89,8 +68,8 @@ static struct op_next bench_open(struct op *op)
         .tombstone_warn = 1000,
         .host = uuid_named(bytes_text("bench")),
         .catalog = &b->catalog,
-        .owns = owns_all,
-        .shard_of = shard_of,
+        .owns = engine_owns,
+        .shard_of = engine_shard,
     };
     store_open(b->io, &b->req, op, &options, &b->store, &b->failed);
     return op_wait(OPENED);
@@ -348,7 +327,7 @@ int main(int argc, char **argv)
     (void)snprintf(b->commitlog, sizeof b->commitlog, "%s/commitlog", b->setup.folder);
     (void)snprintf(b->data, sizeof b->data, "%s/data", b->setup.folder);
     setvbuf(stdin, NULL, _IONBF, 0); /* poll must see what has not been read */
-    b->table = table_make();
+    b->table = engine_table("engine");
     catalog_init(&b->catalog);
     catalog_add_system(&b->catalog, b->table);
     uv_world_run(1, start, b);

@@ -58,6 +58,7 @@ void sweep_figures_unknown(struct sweep_figures *); /* all NaN */
 /* The mean of each figure over the stops that know it. */
 void sweep_stops_mean(struct sweep_stops *);
 
+/* sweep.json, whole: appended. */
 void sweep_result_json(const struct sweep *, const struct sweep_result *, struct buf *out);
 /* Finished rows of the same sweep, from what was written before; false, and *out is empty, when it
  * is none.  Names and sizes in the arena. */

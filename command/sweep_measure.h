@@ -6,7 +6,6 @@
 #include "command/sweep_row.h"
 #include "store/store.h"
 
-/* The op is the caller's child: it ends by itself, op.err tells how and `failed` why. */
 struct sweep_measure {
     struct op op;
     /* given */
@@ -30,4 +29,5 @@ struct sweep_measure {
     uint64_t done, began_ns, spread[SWEEP_SPREAD], cold_unpacked;
     bool is_timed;
 };
+/* The op is the caller's child: it ends by itself, op.err tells how and `failed` why. */
 void sweep_measure_start(struct sweep_measure *, struct op *parent);

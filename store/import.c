@@ -21,6 +21,7 @@
 #include "store/import_walk.h"
 #include "store/inside.h"
 #include "store/output.h"
+#include "store/slice.h"
 #include "store/swap.h"
 
 enum {
@@ -34,7 +35,7 @@ enum {
     IMPORT_ABANDON,
     IMPORT_UNDO,
 };
-enum { SLICE_NS = 50000, KEYS_MORE = 64 };
+enum { STEPS_A_LOOK = 4, KEYS_MORE = 64 };
 
 struct import {
     struct op op;
@@ -52,6 +53,7 @@ struct import {
     struct sstable_open_options open;
     struct sstable *source;
     struct import_walk *walk;
+    struct slices slices;
     struct output **outputs; /* by shard; NULL: not open */
     struct output_options output_options;
     struct buf files;         /* struct imported_file */
@@ -172,7 +174,7 @@ static struct op_next import_feed(struct import *x)
 {
     struct import_walk *w = x->walk;
     enum err err = OK;
-    while (err == OK && !import_walk_is_over(w) && io_spent(x->store->io) < SLICE_NS) {
+    while (err == OK && !import_walk_is_over(w) && !slice_is_over(&x->slices, x->store)) {
         int shard = import_walk_shard(w);
         struct output *output = shard < 0 ? NULL : x->outputs[shard];
         if (shard >= 0 && !output) {
@@ -208,7 +210,10 @@ static struct op_next import_walk(struct op *op)
                            x->source->damage.err ? x->source->damage.text : err_text(x->req.err));
     if (op->stop)
         return import_fail(x, op->stop, err_text(op->stop));
-    return import_feed(x);
+    slice_begin(&x->slices, x->store);
+    struct op_next next = import_feed(x);
+    slice_end(&x->slices, x->store);
+    return next;
 }
 
 /* ---- a source is through ---- */
@@ -350,6 +355,7 @@ void store_import(struct store *s, struct io_req *req, struct op *op,
     struct import *x = mem_zalloc(sizeof *x);
     x->store = s, x->done = req, x->options = options, x->arena = arena;
     x->result = result, x->failed = failed;
+    x->slices.every = STEPS_A_LOOK;
     x->outputs = mem_zalloc((size_t)io_shards(s->io) * sizeof(struct output *));
     *result = (struct import_result){ 0 };
     report_clear(failed);

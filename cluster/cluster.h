@@ -32,9 +32,14 @@ enum { CLUSTER_BODY_BYTES_MAX = 20 * 1024 * 1024 };
     X(ACCEPT, 4)                                                        \
     X(COMMIT, 5)                                                        \
     X(FETCH, 6)     /* cluster: metadata entries from an epoch on */    \
+    X(GOSSIP, 7)    /* cluster: who has heard what of whom */           \
     X(APPLY, 16)    /* node: a mutation; answers nothing */             \
     X(READ, 17)     /* node: model/read.h; answers an encoded result */ \
-    X(TRUNCATE, 18) /* node: a table id */
+    X(TRUNCATE, 18) /* node: a table id */                              \
+    X(HINTS, 19)    /* node: mutations that were missed, many in one */ \
+    X(DIGEST, 20)   /* node: a read; answers its digest */              \
+    X(BATCH, 21)    /* node: the batchlog: keep, forget */              \
+    X(REPAIR, 22)   /* node: what ranges hold; compared and made equal */
 enum verb {
 #define X(name, code) VERB_##name = code,
     VERB_LIST(X)

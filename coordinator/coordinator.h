@@ -1,6 +1,7 @@
 /* coordinator.h - carries out a request on the replicas and answers at its consistency level.
  *
  *     write.c   one mutation to all replicas; acks count up to the level; then it lingers
+ *     hints.h   what a replica missed is kept on disk and delivered later
  *     read.c    one partition; scan.c a range of tokens, one stretch of the ring after the other
  *     ask.c     a round of a read: as many replicas as the level needs, whole rows, merged
  *
@@ -14,6 +15,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 #include "cluster/cluster.h"
+#include "coordinator/hints.h"
 #include "io/io.h"
 #include "model/model.h"
 
@@ -52,6 +54,7 @@ struct coordinator_options {
     struct io *io;
     struct cluster *cluster;
     struct replica_slot replica;
+    struct hints *hints;         /* of this shard; NULL: what a replica misses is not kept */
     uint64_t requests_bytes_max; /* of requests in flight here */
 };
 struct coordinator *coordinator_new(const struct coordinator_options *);
@@ -65,6 +68,14 @@ struct coordinator_outcome {
     unsigned required, alive, received, failed; /* replicas */
     unsigned missing; /* ERR_UNAVAILABLE: the first dead one's node number */
     bool has_data;
+    /* As it was when the client was answered: of all replicas those that have acknowledged, of
+     * these those where it was synced, and those for which a hint was kept. */
+    unsigned replicas, acked, synced, hinted;
+    /* Of `failed`: which node, and why (ERR_CORRUPT, ERR_BEHIND, ERR_IO, ...). */
+    struct coordinator_failure {
+        unsigned node;
+        enum err err;
+    } failures[REPLICAS_MAX];
 };
 
 struct coordinator_write {

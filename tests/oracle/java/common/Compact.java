@@ -5,15 +5,12 @@
  *
  * Now and gc_before are given.  The schema may say that a column was dropped and made again
  * (`-- dropped NAME MICROSECONDS`).  The output is not compressed, so that its bytes do not depend
- * on a compressor, unless the schema says `-- compressed`.  The answer has what merging and writing
- * took, without copying and opening the inputs: for who measures.
+ * on a compressor.  Its own CompactionTask, which takes now from the clock, is in Task.
  */
 // SPDX-License-Identifier: Apache-2.0
 package oracle;
 
-import com.sun.management.OperatingSystemMXBean;
 import java.io.IOException;
-import java.lang.management.ManagementFactory;
 import java.nio.ByteBuffer;
 import java.nio.file.Path;
 import java.util.ArrayList;
@@ -55,7 +52,7 @@ final class Compact implements AutoCloseable
         throws IOException
     {
         table = table(schema);
-        store = store(folder);
+        store = store(table, folder);
         try {
             for (Path one : inputPaths)
                 inputs.add(open(one));
@@ -76,28 +73,15 @@ final class Compact implements AutoCloseable
     {
         java.nio.file.Files.createDirectories(to);
         try (Compact compact = new Compact(schema, inputs, outside, to)) {
-            double wall = System.nanoTime() / 1e9, cpu = processorSeconds();
-            Map<String, Object> answer = compact.merge(now, gcBefore, to);
-            answer.put("wall_s", System.nanoTime() / 1e9 - wall);
-            answer.put("cpu_s", processorSeconds() - cpu);
-            return answer;
+            return compact.merge(now, gcBefore, to);
         }
-    }
-
-    /* Of all threads of this process: compilers and collectors too. */
-    private static double processorSeconds()
-    {
-        OperatingSystemMXBean system =
-            (OperatingSystemMXBean)ManagementFactory.getOperatingSystemMXBean();
-        return system.getProcessCpuTime() / 1e9;
     }
 
     private static TableMetadata table(List<String> schema)
     {
         TableMetadata table = Script.schema(schema);
-        TableMetadata.Builder builder = table.unbuild();
-        if (!schema.contains("-- compressed"))
-            builder.compression(CompressionParams.noCompression());
+        TableMetadata.Builder builder =
+            table.unbuild().compression(CompressionParams.noCompression());
         for (String line : schema) {
             String[] words = line.split(" ");
             if (line.startsWith("-- dropped ")) {
@@ -108,7 +92,8 @@ final class Compact implements AutoCloseable
         return builder.build();
     }
 
-    private ColumnFamilyStore store(Path folder)
+    /* Offline; its files are below FOLDER, which may be new. */
+    static ColumnFamilyStore store(TableMetadata table, Path folder)
     {
         Keyspace keyspace = Keyspace.mockKS(
             KeyspaceMetadata.create(table.keyspace, KeyspaceParams.simple(1), Tables.of(table)));

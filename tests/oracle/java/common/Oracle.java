@@ -3,10 +3,11 @@
  *     dump FILE TO            raw FILE TO           stats FILE          verify FILE [SCHEMA]
  *     rewrite FILE DIR KIB    script FILE DIR       write SEED DIR
  *     inputs SEED DIR         compact SCHEMA NOW GC_BEFORE TO COUNT FILE...
+ *     task SCHEMA GC_BEFORE DATA
  *
  * Words are apart by a tab.  An answer is {"ok": ...} or {"error": "..."}; whatever Cassandra
  * itself prints goes to stderr.  Every file that is read is read as a copy (Files), since
- * Cassandra's readers create and delete files beside it.
+ * Cassandra's readers create and delete files beside it; a task eats its files.
  */
 // SPDX-License-Identifier: Apache-2.0
 package oracle;
@@ -84,6 +85,9 @@ public final class Oracle
         case "write": return Draw.write(Long.parseLong(words[1]), Path.of(words[2]));
         case "inputs": return Draw.inputs(Long.parseLong(words[1]), Path.of(words[2]));
         case "compact": return compact(words);
+        case "task":
+            return Task.run(Script.schema(java.nio.file.Files.readAllLines(first)),
+                Long.parseLong(words[2]), Path.of(words[3]));
         default: throw new IllegalArgumentException("no such command: " + words[0]);
         }
     }

@@ -21,13 +21,13 @@ struct ask {
     struct arena arena; /* of encoded read and answers */
     struct ask_args args;
     struct replicas replicas; /* in the order in which they are asked */
+    struct level_need need;
     struct cluster_call calls[REPLICAS_MAX];
     struct io_req local, timer;
     struct bytes local_answer, encoded;
-    size_t asked; /* of replicas, from the first */
     unsigned repeats[REPLICAS_MAX];
-    unsigned answered, failed; /* a bit per replica */
-    unsigned refused;          /* of failed: by the replica itself */
+    unsigned asked, answered, failed; /* a bit per replica */
+    unsigned refused;                 /* of failed: by the replica itself */
     bool is_cancelled;
     struct io_req *done;
     struct read_outcome *out;
@@ -64,32 +64,22 @@ static struct ask *ask_take(struct coordinator *c)
     return a;
 }
 
-/* Those that are up: this node first, then the others in ring order. */
-static void ask_order(struct ask *a, const struct replicas *replicas)
-{
-    struct cluster *cluster = a->task.c->cluster;
-    unsigned self = cluster_self(cluster);
-    for (size_t i = 0; i < replicas->count; i++)
-        if (replicas->nodes[i] == self)
-            a->replicas.nodes[a->replicas.count++] = self;
-    for (size_t i = 0; i < replicas->count; i++)
-        if (replicas->nodes[i] != self && cluster_is_up(cluster, replicas->nodes[i]))
-            a->replicas.nodes[a->replicas.count++] = replicas->nodes[i];
-}
-
 void ask_start(struct coordinator *c, struct io_req *req, struct op *op,
                const struct ask_args *args, struct read_outcome *out,
                struct coordinator_outcome *outcome)
 {
     struct ask *a = ask_take(c);
-    ensure(args->required > 0);
+    ensure(args->need->required > 0);
     a->args = *args;
     a->done = req;
     a->out = out;
     a->outcome = outcome;
     a->task.c = c;
-    ask_order(a, args->replicas);
+    a->replicas = *args->replicas;
+    a->need = *args->need;
+    level_order(c, &a->replicas, &a->need);
     a->args.replicas = NULL;
+    a->args.need = NULL;
     io_req_begin(req, op);
     task_begin(&a->task, c, states, ask_release);
 }
@@ -121,16 +111,28 @@ static void ask_one(struct ask *a, size_t i)
     cluster_call(c->cluster, &a->calls[i], &a->task.op, &m);
 }
 
+/* Asks further replicas until those that have not failed would do; false: it asked none. */
+static bool ask_more(struct ask *a)
+{
+    unsigned before = a->asked;
+    for (unsigned i = 0; i < a->replicas.count; i++) {
+        if (a->asked >> i & 1 || !level_wants(&a->need, a->asked & ~a->failed, i))
+            continue;
+        a->asked |= 1u << i;
+        ask_one(a, i);
+    }
+    return a->asked != before;
+}
+
 static struct op_next ask_ask(struct op *op)
 {
     struct ask *a = ask_of(op);
     uint64_t now = io_now(a->task.c->io);
-    if (op->stop || a->replicas.count < a->args.required)
+    if (op->stop || !level_met(&a->need, a->need.counted))
         return op_goto(MERGE);
     io_sleep(a->task.c->io, &a->timer, op,
              a->args.deadline_ns > now ? a->args.deadline_ns - now : 0);
-    while (a->asked < a->args.required)
-        ask_one(a, a->asked++);
+    ask_more(a);
     return op_wait(GATHER);
 }
 
@@ -149,26 +151,24 @@ static bool ask_is_refusal(enum err err)
 
 static void ask_look(struct ask *a)
 {
-    for (size_t i = 0; i < a->asked; i++) {
+    for (size_t i = 0; i < a->replicas.count; i++) {
         const struct io_req *req = ask_req(a, i);
         unsigned bit = 1u << i;
-        if (((a->answered | a->failed) & bit) || req->busy)
+        if (!(a->asked & ~a->answered & ~a->failed & bit) || req->busy)
             continue;
         if (req->err == OK) {
             a->answered |= bit;
             continue;
         }
-        bool is_last = a->asked == a->replicas.count;
-        if (is_last && a->timer.busy &&
+        a->failed |= bit;
+        if (!ask_more(a) && a->timer.busy &&
             may_repeat(a->task.c, a->replicas.nodes[i], req->err, a->repeats[i])) {
+            a->failed &= ~bit;
             a->repeats[i]++;
             ask_one(a, i);
             continue;
         }
-        a->failed |= bit;
         a->refused |= ask_is_refusal(req->err) ? bit : 0;
-        if (!is_last)
-            ask_one(a, a->asked++);
     }
 }
 
@@ -176,8 +176,8 @@ static struct op_next ask_gather(struct op *op)
 {
     struct ask *a = ask_of(op);
     ask_look(a);
-    bool is_reached = count(a->answered) >= a->args.required;
-    bool is_beyond = a->asked - count(a->failed) < a->args.required;
+    bool is_reached = level_met(&a->need, a->answered);
+    bool is_beyond = !level_met(&a->need, a->asked & ~a->failed);
     if (is_reached || is_beyond || op->stop || !a->timer.busy)
         return op_goto(MERGE);
     return op_wait(GATHER);
@@ -189,7 +189,7 @@ static enum err ask_rows(struct ask *a)
 {
     struct bytes answers[REPLICAS_MAX];
     size_t n = 0;
-    for (size_t i = 0; i < a->asked; i++) {
+    for (size_t i = 0; i < a->replicas.count; i++) {
         bool is_self = a->replicas.nodes[i] == cluster_self(a->task.c->cluster);
         if (a->answered >> i & 1)
             answers[n++] = is_self ? a->local_answer : a->calls[i].answer;
@@ -201,11 +201,11 @@ static enum err ask_rows(struct ask *a)
 static enum err ask_verdict(struct ask *a)
 {
     struct coordinator_counts *counts = &a->task.c->counts;
-    if (a->replicas.count < a->args.required) {
+    if (!level_met(&a->need, a->need.counted)) {
         counts->unavailable++;
         return ERR_UNAVAILABLE;
     }
-    if (count(a->answered) >= a->args.required)
+    if (level_met(&a->need, a->answered))
         return ask_rows(a) == OK ? OK : ERR_READ_FAILURE;
     if (a->task.op.stop)
         return a->task.op.stop;
@@ -224,14 +224,14 @@ static struct op_next ask_merge(struct op *op)
         return op_wait(MERGE); /* it reads what the caller lent us */
     if (a->done) {
         enum err err = ask_verdict(a);
-        a->outcome->required = a->args.required;
-        a->outcome->received = count(a->answered);
+        a->outcome->required = a->need.required;
+        a->outcome->received = level_received(&a->need, a->answered);
         a->outcome->failed = count(a->refused);
         a->outcome->has_data = a->answered != 0;
         io_req_end(a->done, err);
         a->done = NULL;
     }
-    for (size_t i = 0; !a->is_cancelled && i < a->asked; i++)
+    for (size_t i = 0; !a->is_cancelled && i < a->replicas.count; i++)
         if (a->calls[i].req.busy)
             cluster_cancel(a->task.c->cluster, &a->calls[i]);
     a->is_cancelled = true;

@@ -59,21 +59,6 @@ void task_end(struct task *t)
     list_remove(&t->link);
 }
 
-bool enough_alive(struct coordinator *c, const struct replicas *replicas, unsigned required,
-                  struct coordinator_outcome *outcome)
-{
-    outcome->required = required;
-    outcome->alive = 0;
-    outcome->missing = 0;
-    for (size_t i = 0; i < replicas->count; i++) {
-        bool is_up = cluster_is_up(c->cluster, replicas->nodes[i]);
-        outcome->alive += is_up;
-        if (!is_up && !outcome->missing)
-            outcome->missing = replicas->nodes[i];
-    }
-    return outcome->alive >= required;
-}
-
 void coordinator_read(struct coordinator *c, struct io_req *req, struct op *op,
                       const struct coordinator_read *r, struct read_outcome *out,
                       struct coordinator_outcome *outcome)

@@ -40,7 +40,9 @@ struct coordinator;
  * crosses to the shard that owns it. */
 struct replica_slot {
     void *context;
-    /* Durable and visible: OK, else why not.  `mutation` is borrowed until completion. */
+    /* Durable and visible: OK, and req->size is 1 when it was synced by then, else 0; or why not.
+     * `mutation` is borrowed until completion.  ERR_TIMEOUT: the deadline passed before any of it
+     * was done. */
     void (*apply)(void *context, struct io_req *, struct op *, int64_t token, struct bytes mutation,
                   uint64_t deadline_ns);
     /* An encoded result (model/read.h) into *answer, in the arena. */
@@ -109,9 +111,11 @@ void coordinator_read(struct coordinator *, struct io_req *, struct op *,
 enum err coordinator_read_now(struct coordinator *, const struct coordinator_read *,
                               struct read_outcome *);
 
-/* How many replicas a level needs; 0 when the level cannot be used for that. */
-unsigned level_required(enum level, const struct ring *, const struct keyspace *, unsigned self,
-                        bool is_write);
+/* Is the level one that writes, or reads, have?  ANY is for writes; SERIAL and LOCAL_SERIAL are for
+ * transactions, which are not there yet. */
+bool level_allows(enum level, bool is_write);
+/* Do only replicas of the coordinator's data centre count? */
+bool level_is_local(enum level);
 
 struct coordinator_counts {
     uint64_t writes, reads, scans, local_reads, unavailable, timeouts, failures, late_acks;

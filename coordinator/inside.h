@@ -34,10 +34,33 @@ static inline bool may_repeat(struct coordinator *c, unsigned node, enum err err
            cluster_is_up(c->cluster, node);
 }
 
+/* ---- level.c ---- */
+/* What a level needs of a token's replicas: of each group so many.  One group, but for EACH_QUORUM
+ * one for each data centre of the keyspace. */
+struct level_need {
+    unsigned required; /* of all groups together: what clients are told */
+    unsigned counted;  /* the replicas that count: a bit each, by their place in struct replicas */
+    unsigned groups_count;
+    struct level_group {
+        unsigned mask, required;
+    } groups[REPLICAS_MAX];
+};
+/* Pure; of a level that level_allows. */
+void level_need(enum level, const struct ring *, unsigned self, const struct keyspace *,
+                const struct replicas *, struct level_need *out);
+/* Would these replicas (a bit each) do? */
+bool level_met(const struct level_need *, unsigned have);
+/* Would one more help: is its group short of it? */
+bool level_wants(const struct level_need *, unsigned have, unsigned replica);
+/* How many answers clients are told of; less than required as long as the level is not met. */
+unsigned level_received(const struct level_need *, unsigned have);
+/* Keeps the replicas that count and are up, this node first; the need's bits go with them. */
+void level_order(struct coordinator *, struct replicas *, struct level_need *);
+
 /* ---- ask.c: one round of one read on one set of replicas ---- */
 struct ask_args {
-    const struct replicas *replicas; /* copied */
-    unsigned required;
+    const struct replicas *replicas; /* copied, as is `need` */
+    const struct level_need *need;
     const struct table *table;
     const struct read *read;
     uint64_t deadline_ns;
@@ -57,10 +80,7 @@ void read_start(struct coordinator *, struct io_req *, struct op *, const struct
 void scan_start(struct coordinator *, struct io_req *, struct op *, const struct coordinator_read *,
                 struct read_outcome *, struct coordinator_outcome *);
 
-/* Counts what is alive of a set; the first dead one into outcome->missing.  False: fewer than
- * required. */
-bool enough_alive(struct coordinator *, const struct replicas *, unsigned required,
+/* Are so many alive as are needed?  Fills required, alive and missing: of all that count, or with
+ * false of the first group that has too few. */
+bool enough_alive(struct coordinator *, const struct replicas *, const struct level_need *,
                   struct coordinator_outcome *);
-/* Which of the replicas count for a level: all, or those of this node's data centre (a bit each).
- */
-unsigned level_counts(enum level, const struct ring *, unsigned self, const struct replicas *);

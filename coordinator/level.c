@@ -1,19 +1,30 @@
-/* level.c - how many replicas a consistency level needs, and which ones count.
+/* level.c - what a consistency level needs of the replicas of a token, and whether it has it.
  *
- *     ONE, TWO, THREE, LOCAL_ONE   that many            QUORUM         more than half of all
- *     ALL                          all                  LOCAL_QUORUM   of this data centre's
- *     ANY                          one (writes)         EACH_QUORUM    as LOCAL_QUORUM, with one
- *                                                                      data centre
+ *     ONE, TWO, THREE   that many of all        LOCAL_ONE      one of this data centre
+ *     QUORUM            more than half of all   LOCAL_QUORUM   more than half of this data centre's
+ *     ALL               all                     EACH_QUORUM    more than half of every data
+ * centre's ANY               one of all (writes)
  *
- * The replication factor decides, not how many nodes there are: QUORUM of three on a ring of one
- * node is two, and Unavailable, as Cassandra has it.
+ * A need is one group of replicas and how many of them, and for EACH_QUORUM a group for each data
+ * centre of the keyspace.  The replication factor decides how many, not how many nodes there are:
+ * QUORUM of three on a ring of one node is two, and Unavailable, as Cassandra has it.  So it is
+ * with a data centre that has no replicas: LOCAL_QUORUM needs one of none.  SimpleStrategy knows
+ * no data centres: there EACH_QUORUM is QUORUM, and LOCAL_QUORUM a quorum of all the replicas that
+ * only those of this data centre can make up.
  */
 // SPDX-License-Identifier: Apache-2.0
 #include "coordinator/inside.h"
 
-static bool level_is_local(enum level level)
+static unsigned count(unsigned bits) { return (unsigned)__builtin_popcount(bits); }
+
+bool level_is_local(enum level level)
 {
-    return level == LEVEL_LOCAL_QUORUM || level == LEVEL_LOCAL_ONE || level == LEVEL_EACH_QUORUM;
+    return level == LEVEL_LOCAL_QUORUM || level == LEVEL_LOCAL_ONE;
+}
+
+bool level_allows(enum level level, bool is_write)
+{
+    return level == LEVEL_ANY ? is_write : level != LEVEL_SERIAL && level != LEVEL_LOCAL_SERIAL;
 }
 
 static unsigned factor_total(const struct keyspace *ks)
@@ -26,55 +37,141 @@ static unsigned factor_total(const struct keyspace *ks)
     return total;
 }
 
-/* Of the data centre that a node is in; SimpleStrategy does not know data centres. */
-static unsigned factor_local(const struct keyspace *ks, const struct ring *ring, unsigned self)
+static unsigned factor_of(const struct keyspace *ks, const char *data_center)
 {
-    ensure(self >= 1 && self <= ring->nodes_count);
     if (ks->replication != REPLICATION_TOPOLOGY)
         return factor_total(ks);
     for (size_t i = 0; i < ks->datacenters_count; i++)
-        if (strcmp(ks->datacenters[i].name, ring->nodes[self - 1].data_center) == 0)
+        if (strcmp(ks->datacenters[i].name, data_center) == 0)
             return ks->datacenters[i].factor;
     return 0;
 }
 
-unsigned level_required(enum level level, const struct ring *ring, const struct keyspace *ks,
-                        unsigned self, bool is_write)
+static unsigned number_of(enum level level, unsigned factor)
 {
-    unsigned factor = level_is_local(level) ? factor_local(ks, ring, self) : factor_total(ks);
-    switch (level) {
-    case LEVEL_ANY:
-        return is_write;
-    case LEVEL_ONE:
-    case LEVEL_LOCAL_ONE:
-        return 1;
-    case LEVEL_TWO:
-        return 2;
-    case LEVEL_THREE:
-        return 3;
-    case LEVEL_QUORUM:
-    case LEVEL_LOCAL_QUORUM:
-        return factor / 2 + 1;
-    case LEVEL_EACH_QUORUM:
-        return is_write ? factor / 2 + 1 : 0;
-    case LEVEL_ALL:
+    if (level == LEVEL_TWO || level == LEVEL_THREE)
+        return level == LEVEL_TWO ? 2 : 3;
+    if (level == LEVEL_ALL)
         return factor;
-    case LEVEL_SERIAL:
-    case LEVEL_LOCAL_SERIAL:
-        return 0;
-    }
-    return 0;
+    bool is_quorum =
+        level == LEVEL_QUORUM || level == LEVEL_LOCAL_QUORUM || level == LEVEL_EACH_QUORUM;
+    return is_quorum ? factor / 2 + 1 : 1;
 }
 
-unsigned level_counts(enum level level, const struct ring *ring, unsigned self,
-                      const struct replicas *replicas)
+/* A bit for each replica in that data centre; NULL: for each. */
+static unsigned mask_of(const struct ring *ring, const struct replicas *replicas,
+                        const char *data_center)
 {
     unsigned mask = 0;
-    const char *own = ring->nodes[self - 1].data_center;
     for (size_t i = 0; i < replicas->count; i++) {
         const struct node *n = &ring->nodes[replicas->nodes[i] - 1];
-        if (!level_is_local(level) || strcmp(n->data_center, own) == 0)
+        if (!data_center || strcmp(n->data_center, data_center) == 0)
             mask |= 1u << i;
     }
     return mask;
+}
+
+static void need_add(struct level_need *need, unsigned mask, unsigned required)
+{
+    ensure(need->groups_count < REPLICAS_MAX);
+    need->groups[need->groups_count++] = (struct level_group){ mask, required };
+    need->counted |= mask;
+    need->required += required;
+}
+
+void level_need(enum level level, const struct ring *ring, unsigned self, const struct keyspace *ks,
+                const struct replicas *replicas, struct level_need *out)
+{
+    ensure(self >= 1 && self <= ring->nodes_count);
+    const char *own = ring->nodes[self - 1].data_center;
+    out->required = out->counted = out->groups_count = 0;
+    if (level == LEVEL_EACH_QUORUM && ks->replication == REPLICATION_TOPOLOGY) {
+        size_t centers = u64_min(ks->datacenters_count, REPLICAS_MAX); /* each has a replica */
+        for (size_t i = 0; i < centers; i++) {
+            const struct datacenter_factor *dc = &ks->datacenters[i];
+            need_add(out, mask_of(ring, replicas, dc->name), number_of(level, dc->factor));
+        }
+    } else if (level_is_local(level)) {
+        need_add(out, mask_of(ring, replicas, own), number_of(level, factor_of(ks, own)));
+    } else {
+        need_add(out, mask_of(ring, replicas, NULL), number_of(level, factor_total(ks)));
+    }
+}
+
+bool level_met(const struct level_need *need, unsigned have)
+{
+    for (unsigned g = 0; g < need->groups_count; g++)
+        if (count(have & need->groups[g].mask) < need->groups[g].required)
+            return false;
+    return true;
+}
+
+bool level_wants(const struct level_need *need, unsigned have, unsigned replica)
+{
+    for (unsigned g = 0; g < need->groups_count; g++)
+        if (need->groups[g].mask >> replica & 1)
+            return count(have & need->groups[g].mask) < need->groups[g].required;
+    return false;
+}
+
+/* Cassandra counts every answer of a replica that counts, and where the level was missed by one
+ * data centre alone says one less than required. */
+unsigned level_received(const struct level_need *need, unsigned have)
+{
+    unsigned received = count(have & need->counted);
+    bool is_met = level_met(need, have);
+    return !is_met && received >= need->required ? need->required - 1 : received;
+}
+
+void level_order(struct coordinator *c, struct replicas *replicas, struct level_need *need)
+{
+    const struct replicas from = *replicas;
+    const struct level_need old = *need;
+    unsigned self = cluster_self(c->cluster);
+    replicas->count = 0;
+    need->counted = 0;
+    for (unsigned g = 0; g < need->groups_count; g++)
+        need->groups[g].mask = 0;
+    for (size_t k = 0; k < 2 * from.count; k++) {
+        size_t i = k % from.count;
+        bool is_first = from.nodes[i] == self;
+        bool is_wanted = old.counted >> i & 1 && cluster_is_up(c->cluster, from.nodes[i]);
+        if (!is_wanted || is_first != (k < from.count))
+            continue;
+        unsigned bit = 1u << replicas->count;
+        replicas->nodes[replicas->count++] = from.nodes[i];
+        need->counted |= bit;
+        for (unsigned g = 0; g < need->groups_count; g++)
+            need->groups[g].mask |= old.groups[g].mask >> i & 1 ? bit : 0;
+    }
+}
+
+/* The first of a group that is down: its node number. */
+static unsigned first_down(const struct replicas *replicas, unsigned mask, unsigned up)
+{
+    for (size_t i = 0; i < replicas->count; i++)
+        if ((mask & ~up) >> i & 1)
+            return replicas->nodes[i];
+    return 0;
+}
+
+bool enough_alive(struct coordinator *c, const struct replicas *replicas,
+                  const struct level_need *need, struct coordinator_outcome *outcome)
+{
+    unsigned up = 0;
+    for (size_t i = 0; i < replicas->count; i++)
+        up |= cluster_is_up(c->cluster, replicas->nodes[i]) ? 1u << i : 0;
+    outcome->required = need->required;
+    outcome->alive = count(up & need->counted);
+    outcome->missing = first_down(replicas, need->counted, up);
+    for (unsigned g = 0; g < need->groups_count; g++) {
+        const struct level_group *group = &need->groups[g];
+        if (count(up & group->mask) >= group->required)
+            continue;
+        outcome->required = group->required;
+        outcome->alive = count(up & group->mask);
+        outcome->missing = first_down(replicas, group->mask, up);
+        return false;
+    }
+    return true;
 }

@@ -13,11 +13,11 @@ struct reading {
     struct task task;
     struct coordinator_read args;
     struct replicas replicas;
+    struct level_need need;
     struct io_req ask;
     struct io_req *done;
     struct read_outcome *out;
     struct coordinator_outcome *outcome;
-    unsigned required;
 };
 
 static struct op_next reading_begin(struct op *);
@@ -30,16 +30,6 @@ static const struct op_state states[] = {
 };
 
 static struct reading *reading_of(struct op *op) { return owner_of(op, struct reading, task.op); }
-
-/* Keeps those that count for the level. */
-static void replicas_keep(struct replicas *replicas, unsigned mask)
-{
-    size_t kept = 0;
-    for (size_t i = 0; i < replicas->count; i++)
-        if (mask >> i & 1)
-            replicas->nodes[kept++] = replicas->nodes[i];
-    replicas->count = kept;
-}
 
 static struct reading *reading_take(struct coordinator *c)
 {
@@ -63,9 +53,8 @@ void read_start(struct coordinator *c, struct io_req *req, struct op *op,
     r->done = req;
     r->out = out;
     r->outcome = outcome;
-    r->required = level_required(args->level, ring, args->keyspace, self, false);
     ring_replicas(ring, args->keyspace, self, args->read->token, &r->replicas);
-    replicas_keep(&r->replicas, level_counts(args->level, ring, self, &r->replicas));
+    level_need(args->level, ring, self, args->keyspace, &r->replicas, &r->need);
     c->counts.reads++;
     io_req_begin(req, op);
     task_begin(&r->task, c, states, reading_release);
@@ -81,14 +70,14 @@ static struct op_next reading_begin(struct op *op)
 {
     struct reading *r = reading_of(op);
     struct coordinator *c = r->task.c;
-    if (r->required == 0)
+    if (!level_allows(r->args.level, false))
         return reading_end(r, ERR_INVALID);
-    if (!enough_alive(c, &r->replicas, r->required, r->outcome)) {
+    if (!enough_alive(c, &r->replicas, &r->need, r->outcome)) {
         c->counts.unavailable++;
         return reading_end(r, ERR_UNAVAILABLE);
     }
     struct ask_args ask = { .replicas = &r->replicas,
-                            .required = r->required,
+                            .need = &r->need,
                             .table = r->args.table,
                             .read = r->args.read,
                             .deadline_ns = r->args.deadline_ns,

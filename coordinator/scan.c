@@ -22,7 +22,7 @@ struct scan {
     struct read_outcome *out; /* of all stretches */
     struct read_outcome part; /* of this one */
     struct coordinator_outcome *outcome;
-    unsigned required;
+    struct level_need need;
     int64_t after; /* what has been read: up to this token */
 };
 
@@ -41,7 +41,6 @@ void scan_start(struct coordinator *c, struct io_req *req, struct op *op,
                 const struct coordinator_read *args, struct read_outcome *out,
                 struct coordinator_outcome *outcome)
 {
-    const struct ring *ring = cluster_ring(c->cluster);
     struct scan *s = mem_zalloc(sizeof *s);
     const struct read *read = args->read;
     s->args = *args;
@@ -52,8 +51,6 @@ void scan_start(struct coordinator *c, struct io_req *req, struct op *op,
     s->after = read->after;
     if (read->from.is_set && read->from.token > INT64_MIN && read->from.token - 1 > s->after)
         s->after = read->from.token - 1;
-    s->required =
-        level_required(args->level, ring, args->keyspace, cluster_self(c->cluster), false);
     c->counts.scans++;
     io_req_begin(req, op);
     task_begin(&s->task, c, states, scan_release);
@@ -104,7 +101,7 @@ static struct op_next scan_stretch(struct op *op)
     struct coordinator *c = s->task.c;
     if (op->stop)
         return scan_end(s, op->stop);
-    if (s->required == 0)
+    if (!level_allows(s->args.level, false))
         return scan_end(s, ERR_INVALID);
     if (s->after >= s->args.read->upto)
         return scan_end(s, OK);
@@ -112,12 +109,14 @@ static struct op_next scan_stretch(struct op *op)
     s->read.upto = scan_find_end(s);
     s->read.rows_limit = s->args.read->rows_limit - s->out->rows_count;
     ensure(s->read.upto > s->read.after);
-    if (!enough_alive(c, &s->replicas, s->required, s->outcome)) {
+    level_need(s->args.level, cluster_ring(c->cluster), cluster_self(c->cluster), s->args.keyspace,
+               &s->replicas, &s->need);
+    if (!enough_alive(c, &s->replicas, &s->need, s->outcome)) {
         c->counts.unavailable++;
         return scan_end(s, ERR_UNAVAILABLE);
     }
     struct ask_args ask = { .replicas = &s->replicas,
-                            .required = s->required,
+                            .need = &s->need,
                             .table = s->args.table,
                             .read = &s->read,
                             .deadline_ns = s->args.deadline_ns,

@@ -32,10 +32,10 @@ struct write {
     unsigned repeats[REPLICAS_MAX];
     unsigned sent, acked, failed; /* a bit per replica */
     unsigned refused, broken;     /* of failed: by the replica itself; without any word */
-    unsigned counted, required;   /* which replicas count for the level, how many it needs */
-    unsigned overloaded;          /* of refused */
-    enum err err;                 /* decided before anything was sent */
-    struct list linger;           /* c->lingering */
+    struct level_need need;
+    unsigned overloaded; /* of refused */
+    enum err err;        /* decided before anything was sent */
+    struct list linger;  /* c->lingering */
     uint64_t bytes;
     bool is_cancelled, is_called_off;
     struct io_req *done; /* NULL once the client has been answered */
@@ -102,14 +102,13 @@ void coordinator_write(struct coordinator *c, struct io_req *req, struct op *op,
     w->deadline_ns = args->deadline_ns;
     w->mutation = arena_copy(&w->arena, args->mutation);
     ring_replicas(ring, args->keyspace, self, args->token, &w->replicas);
-    w->required = level_required(args->level, ring, args->keyspace, self, true);
-    w->counted = level_counts(args->level, ring, self, &w->replicas);
+    level_need(args->level, ring, self, args->keyspace, &w->replicas, &w->need);
     c->counts.writes++;
     w->bytes = sizeof *w + u64_max(ARENA_BYTES, w->mutation.size);
     c->bytes_in_flight += w->bytes;
-    if (w->required == 0)
+    if (!level_allows(args->level, true))
         w->err = ERR_INVALID;
-    else if (!enough_alive(c, &w->replicas, w->required, outcome))
+    else if (!enough_alive(c, &w->replicas, &w->need, outcome))
         w->err = ERR_UNAVAILABLE;
     else if (!write_has_room(c))
         w->err = ERR_OVERLOADED;
@@ -212,8 +211,8 @@ static struct op_next write_gather(struct op *op)
 {
     struct write *w = write_of(op);
     write_look(w);
-    bool is_reached = count(w->acked & w->counted) >= w->required;
-    bool is_beyond = count(w->sent & ~w->failed & w->counted) < w->required;
+    bool is_reached = level_met(&w->need, w->acked);
+    bool is_beyond = !level_met(&w->need, w->sent & ~w->failed);
     if (is_reached || (is_beyond && !write_may_be_nowhere(w)) || op->stop || !w->timer.busy)
         return op_goto(ANSWER);
     return op_wait(GATHER);
@@ -228,7 +227,7 @@ static enum err write_verdict(struct write *w)
         counts->unavailable++;
     if (w->err != OK)
         return w->err;
-    if (count(w->acked & w->counted) >= w->required)
+    if (level_met(&w->need, w->acked))
         return OK;
     if (w->task.op.stop)
         return w->task.op.stop;
@@ -247,10 +246,11 @@ static struct op_next write_answer(struct op *op)
 {
     struct write *w = write_of(op);
     enum err err = write_verdict(w);
-    w->outcome->required = w->required;
-    w->outcome->received = count(w->acked & w->counted);
+    if (w->err == OK)
+        w->outcome->required = w->need.required;
+    w->outcome->received = level_received(&w->need, w->acked);
     w->outcome->failed = count(w->refused);
-    ensure_after(err == OK, w->outcome->received >= w->required);
+    ensure_after(err == OK, level_met(&w->need, w->acked));
     io_req_end(w->done, err);
     w->done = NULL;
     w->outcome = NULL;

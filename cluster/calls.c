@@ -71,7 +71,7 @@ void cluster_call(struct cluster *c, struct cluster_call *call, struct op *op,
                   const struct cluster_message *m)
 {
     ensure(m->node >= 1 && m->node <= c->ring.nodes_count && m->node != c->self);
-    bool is_bulk = m->body.size > BULK_FROM_BYTES;
+    bool is_bulk = m->verb == VERB_HINTS || m->body.size > BULK_FROM_BYTES;
     struct lane_out **lane = &c->lanes[m->node - 1][is_bulk ? LANE_BULK : LANE_REQUEST];
     if (!*lane && !c->is_closing)
         *lane = lane_open(c, is_bulk ? LANE_BULK : LANE_REQUEST, m->node, NULL);

@@ -18,6 +18,7 @@
  */
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
+#include "base/buf.h"
 #include "cluster/cluster.h"
 #include "io/io.h"
 #include "model/model.h"
@@ -66,6 +67,7 @@ struct hints_options { /* what it points to lives until the hints are closed */
     uint64_t bytes_max;        /* max_hints_size_per_host, this shard's share; 0: no limit */
     uint64_t bytes_per_second; /* hinted_handoff_throttle, to one target; 0: no limit */
     bool is_compressed;        /* hints_compression */
+    uint64_t segment_bytes;    /* of a journal's files; 0: 4 MiB */
     void *context;
     bool (*table)(void *context, const struct uuid *, struct hint_table *out);
     /* Applies a hint for this node itself. */
@@ -85,6 +87,8 @@ struct hint_keep { /* a leaf: embed it in the op that waits */
     struct uuid table;
     int64_t token;
     struct bytes mutation; /* borrowed until completion */
+    uint64_t begun_ns;     /* io_now when the write began: what began before a TRUNCATE of the table
+                              is given up at once (kept, counted, dropped); 0: now */
     enum hint_refusal why; /* with ERR_REFUSED */
     void *impl;
 };
@@ -97,6 +101,8 @@ enum hint_refusal hints_would_refuse(const struct hints *, unsigned target);
 /* Gives up every hint of a table that was kept before this call (TRUNCATED); completes when none of
  * them can reach a target any more. */
 void hints_erase(struct hints *, struct io_req *, struct op *, const struct uuid *table);
+/* The table has gone from the catalog: the same (NO_TABLE), at once; nobody waits for it. */
+void hints_dropped(struct hints *, const struct uuid *table);
 /* Gives up every hint for a target (BY_HAND); 0: for all. */
 void hints_remove(struct hints *, struct io_req *, struct op *, unsigned target);
 /* A node went up or down; cheap, may be called with what is known already. */
@@ -104,6 +110,11 @@ void hints_changed(struct hints *, unsigned node, bool is_up);
 /* Delivery on and off, while the node runs. */
 void hints_set_on(struct hints *, bool is_on);
 void hints_set_throttle(struct hints *, uint64_t bytes_per_second);
+
+/* VERB_HINTS: mutations, each with its size before it (vint); the answer has a byte for each, its
+ * enum err, or none at all when every one is durable.  The next mutation of a body, borrowed; false
+ * at its end, or where it cannot be read (c->bad). */
+bool hints_body_next(struct cursor *c, struct bytes *mutation);
 
 /* The books of one target and table. */
 struct hint_book {

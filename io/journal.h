@@ -60,6 +60,10 @@ enum journal_holes {
 struct journal_reading {
     const char *folder;
     enum journal_holes holes;
+    uint64_t first; /* segments below this one are not looked at */
+    /* What stands here or behind it is not handed out, and nobody looks for holes before it: so one
+     * may read what is durable while more is being written.  {0}: all of the folder. */
+    struct journal_position end;
     /* The bytes last only for the call; an error ends the reading with that error. */
     enum err (*record)(void *context, struct bytes, struct journal_position);
     /* Must the reading rest, until what was handed out has been dealt with?  Asked between any two

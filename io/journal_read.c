@@ -50,6 +50,12 @@ static struct reader *reader_of(struct op *op) { return owner_of(op, struct read
 
 /* ---- which segments there are ---- */
 
+static bool is_meant(const struct reader *r, uint64_t segment)
+{
+    bool is_behind = r->how.end.segment && segment > r->how.end.segment;
+    return segment >= r->how.first && !is_behind;
+}
+
 /* Names come sorted as text; there are few, and almost in order. */
 static void sort_segments(struct reader *r)
 {
@@ -80,7 +86,7 @@ static void begin_pass(struct reader *r)
 static struct op_next next_size(struct reader *r)
 {
     if (r->next == r->segments_count) {
-        if (r->how.holes == JOURNAL_UPTO_HOLE)
+        if (r->parser.is_silent)
             r->out->total_bytes *= 2;
         begin_pass(r);
         return op_goto(NEXT);
@@ -98,9 +104,11 @@ static struct op_next reader_listed(struct op *op)
     if (r->req.err != OK)
         return op_end(op, r->req.err == ERR_NOT_FOUND ? OK : r->req.err);
     r->segments = arena_array(&r->arena, struct found, r->names.count);
-    for (size_t i = 0; i < r->names.count; i++)
-        if (journal_name_parse(r->names.names[i], &r->segments[r->segments_count].id))
+    for (size_t i = 0; i < r->names.count; i++) {
+        uint64_t *id = &r->segments[r->segments_count].id;
+        if (journal_name_parse(r->names.names[i], id) && is_meant(r, *id))
             r->segments_count++;
+    }
     sort_segments(r);
     return next_size(r);
 }
@@ -270,7 +278,9 @@ void journal_read_as(struct io *io, struct io_req *req, struct op *op,
     r->out = out;
     r->parser.how = &r->how;
     r->parser.out = out;
-    r->parser.is_silent = how->holes == JOURNAL_UPTO_HOLE;
+    r->parser.has_limit = how->end.segment != 0;
+    r->parser.limit = how->end;
+    r->parser.is_silent = how->holes == JOURNAL_UPTO_HOLE && !r->parser.has_limit;
     io_req_begin(req, op);
     op_start(&r->op, io_ops(io), op, states, reader_release);
 }

@@ -86,6 +86,10 @@ struct coordinator_write {
     int64_t token;
     struct bytes mutation; /* copied inside the call */
     uint64_t deadline_ns;
+    /* NULL, or a second request of the same op, which completes with OK when the write no longer
+     * lingers: each replica has it, or has a hint, or was given up.  Its size is how many have it or
+     * have a hint. */
+    struct io_req *settled;
 };
 /* Completes at the level, or when it is out of reach, or at the deadline.  Then the write lingers
  * in the coordinator's hands until all replicas have answered or timed out. */

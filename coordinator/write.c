@@ -39,6 +39,7 @@ struct write {
     uint64_t bytes;
     bool is_cancelled, is_called_off;
     struct io_req *done; /* NULL once the client has been answered */
+    struct io_req *settled;
     struct coordinator_outcome *outcome;
 };
 
@@ -112,6 +113,9 @@ void coordinator_write(struct coordinator *c, struct io_req *req, struct op *op,
         w->err = ERR_UNAVAILABLE;
     else if (!write_has_room(c))
         w->err = ERR_OVERLOADED;
+    w->settled = args->settled;
+    if (w->settled)
+        io_req_begin(w->settled, op);
     io_req_begin(req, op);
     task_begin(&w->task, c, states, write_release);
 }
@@ -289,6 +293,10 @@ static void write_release(struct op *op)
     c->bytes_in_flight -= w->bytes;
     c->bytes_ending -= w->is_called_off ? w->bytes : 0;
     list_remove(&w->linger);
+    if (w->settled) {
+        w->settled->size = count(w->acked);
+        io_req_end(w->settled, OK);
+    }
     task_end(&w->task);
     arena_reset(&w->arena);
     list_add(&c->idle_writes, &w->task.link);

@@ -33,7 +33,7 @@ enum { CLUSTER_BODY_BYTES_MAX = 20 * 1024 * 1024 };
     X(COMMIT, 5)                                                        \
     X(FETCH, 6)     /* cluster: metadata entries from an epoch on */    \
     X(GOSSIP, 7)    /* cluster: who has heard what of whom */           \
-    X(APPLY, 16)    /* node: a mutation; answers nothing */             \
+    X(APPLY, 16)    /* node: a mutation; answers a byte: synced? */     \
     X(READ, 17)     /* node: model/read.h; answers an encoded result */ \
     X(TRUNCATE, 18) /* node: a table id */                              \
     X(HINTS, 19)    /* node: mutations that were missed, many in one */ \

@@ -24,8 +24,10 @@ struct hop {
     struct io_req *done; /* the caller's leaf, on this shard */
     struct io_req wait;
     struct bytes mutation;
+    uint64_t deadline_ns; /* one clock for all shards */
     struct uuid table;
     enum err err;
+    size_t size;
 };
 
 static struct op_next hop_apply(struct op *);
@@ -46,7 +48,7 @@ static struct op_next hop_apply(struct op *op)
         return op_goto(APPLIED);
     }
     if (h->kind == HOP_APPLY)
-        store_apply(h->there->store, &h->wait, op, h->mutation);
+        store_apply_by(h->there->store, &h->wait, op, h->mutation, h->deadline_ns);
     else
         erase_start(h->there, &h->wait, op, &h->table);
     return op_wait(APPLIED);
@@ -58,6 +60,7 @@ static struct op_next hop_applied(struct op *op)
     if (h->wait.busy)
         return op_wait(APPLIED);
     h->err = h->wait.err;
+    h->size = h->wait.size;
     return op_end(op, OK);
 }
 
@@ -79,6 +82,7 @@ static void hop_home(struct io *io, struct io_mail *mail)
 {
     struct shard *s = shard_of(io);
     struct hop *h = owner_of(mail, struct hop, mail);
+    h->done->size = h->size;
     io_req_end(h->done, h->err);
     slab_release(&s->slab, h, sizeof *h);
 }
@@ -88,14 +92,14 @@ static void replica_apply(void *context, struct io_req *req, struct op *op, int6
 {
     struct shard *s = context;
     int owner = ring_shard(token, io_shards(s->io));
-    (void)deadline_ns; /* a write that is in the log is in the log */
     if (owner == io_self(s->io) && s->store) {
-        store_apply(s->store, req, op, mutation);
+        store_apply_by(s->store, req, op, mutation, deadline_ns);
         return;
     }
     struct hop *h = shard_piece(s, sizeof *h);
     h->kind = HOP_APPLY;
     h->mutation = mutation;
+    h->deadline_ns = deadline_ns;
     h->done = req;
     h->mail = (struct io_mail){ .there = hop_there, .home = hop_home };
     io_req_begin(req, op);

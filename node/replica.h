@@ -8,6 +8,8 @@
 struct replica_slot replica_slot(struct shard *);
 /* A request of another node (the cluster's slot). */
 void replica_request(void *context, struct cluster_request *);
+/* Answers one that came too late: the shard stops. */
+void replica_turn_away(struct shard *, struct cluster_request *);
 /* Takes up what came before the store was open. */
 void replica_unpark(struct shard *);
 /* Empties a table on every shard of this node. */

@@ -5,6 +5,11 @@
  * A request that was made at a later epoch than this shard knows first fetches the metadata that it
  * lacks.  A read of one partition that this shard owns is answered at once, without an op.  What
  * comes before the store is open is parked; replica_unpark takes it up.
+ *
+ * Nothing is thrown away in silence: a mutation that is not applied is answered with the reason and
+ * counted by it, here or by the store, so that its coordinator keeps a hint.  One that has waited
+ * past its deadline is turned away before any work is done for it.  The answer to one that was
+ * applied is one byte: was it synced by then?
  */
 // SPDX-License-Identifier: Apache-2.0
 #include "node/replica.h"
@@ -19,6 +24,7 @@ struct serve {
     struct io_req wait;
     struct read read;
     struct bytes answer;
+    uint8_t is_synced; /* a mutation's answer */
 };
 
 static struct op_next serve_catch_up(struct op *);
@@ -44,9 +50,20 @@ static struct op_next serve_catch_up(struct op *op)
     return op_wait(RUN);
 }
 
+static void count_unapplied(struct shard *s, enum err err)
+{
+    s->counts.unapplied_late += err == ERR_TIMEOUT;
+    s->counts.unapplied_behind += err == ERR_BEHIND;
+    s->counts.unapplied_stopping += err == ERR_STOPPED;
+    s->counts.unapplied_damaged += err == ERR_CORRUPT;
+}
+
+/* Before the store has seen it. */
 static struct op_next serve_fail(struct serve *v, enum err err)
 {
     v->wait.err = err;
+    if (v->request->verb == VERB_APPLY)
+        count_unapplied(v->shard, err);
     return op_goto(ANSWER);
 }
 
@@ -85,6 +102,10 @@ static struct op_next serve_answer(struct op *op)
     if (v->wait.busy)
         return op_wait(ANSWER);
     enum err err = v->wait.err;
+    if (v->request->verb == VERB_APPLY) {
+        v->is_synced = v->wait.size != 0;
+        v->answer = bytes_of(&v->is_synced, 1);
+    }
     cluster_answer(v->request, err, err == OK ? v->answer : (struct bytes){ 0 });
     return op_end(op, err);
 }
@@ -118,11 +139,18 @@ static bool serve_now(struct shard *s, struct cluster_request *r)
     return true;
 }
 
+void replica_turn_away(struct shard *s, struct cluster_request *r)
+{
+    if (r->verb == VERB_APPLY)
+        count_unapplied(s, ERR_STOPPED);
+    cluster_answer(r, ERR_STOPPED, (struct bytes){ 0 });
+}
+
 void replica_request(void *context, struct cluster_request *r)
 {
     struct shard *s = context;
     if (s->is_stopping) {
-        cluster_answer(r, ERR_STOPPED, (struct bytes){ 0 });
+        replica_turn_away(s, r);
         return;
     }
     if (!s->store) {

@@ -19,6 +19,8 @@
 struct shard_counts {
     uint64_t requests, requests_inline, errors, connections, connections_total, refused_connections;
     uint64_t protocol_errors, overloaded, events;
+    /* Mutations of other nodes that were turned away before the store saw them. */
+    uint64_t unapplied_late, unapplied_behind, unapplied_stopping, unapplied_damaged;
     struct histogram read_ns, write_ns;
 };
 

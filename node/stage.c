@@ -213,7 +213,7 @@ static void stage_begin_quiet(struct shard *s)
     list_each(l, &s->parked)
     {
         list_remove(l);
-        cluster_answer(owner_of(l, struct cluster_request, link), ERR_STOPPED, (struct bytes){ 0 });
+        replica_turn_away(s, owner_of(l, struct cluster_request, link));
     }
     if (s->coordinator)
         coordinator_stop(s->coordinator);

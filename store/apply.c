@@ -21,6 +21,9 @@
  *
  * The ops are pooled with their arenas: a warm apply takes nothing from the heap.
  *
+ * A mutation whose deadline passes before it is in the log is refused (ERR_TIMEOUT): nobody waits
+ * for it any more, and whoever sent it counts on its not being there.
+ *
  * A table may be dropped while its mutation waits for the log: the answer is "no such table".
  *
  * Merges come in the order of the log (the journal completes its appends in their order, and ops
@@ -46,7 +49,7 @@ struct apply {
     struct arena arena; /* of `mutation` */
     struct mutation mutation;
     uint64_t number, need_bytes;
-    uint64_t begun_ns;
+    uint64_t begun_ns, deadline_ns;
 };
 
 static struct op_next apply_arrive(struct op *);
@@ -78,14 +81,21 @@ static struct apply *apply_new(struct store *s)
     return a;
 }
 
-void store_apply(struct store *s, struct io_req *req, struct op *op, struct bytes mutation)
+void store_apply_by(struct store *s, struct io_req *req, struct op *op, struct bytes mutation,
+                    uint64_t deadline_ns)
 {
     ensure(s->journal && !s->closing);
     struct apply *a = apply_new(s);
     a->store = s, a->done = req, a->bytes = mutation, a->need_bytes = 0;
     a->begun_ns = io_now(s->io);
+    a->deadline_ns = deadline_ns;
     io_req_begin(req, op);
     op_start(&a->op, io_ops(s->io), NULL, states, apply_release);
+}
+
+void store_apply(struct store *s, struct io_req *req, struct op *op, struct bytes mutation)
+{
+    store_apply_by(s, req, op, mutation, UINT64_MAX);
 }
 
 static enum err apply_decode(struct apply *a)
@@ -130,10 +140,11 @@ static struct op_next apply_end(struct apply *a, enum err e)
 {
     struct store *s = a->store;
     apply_unreserve(a);
-    if (e)
-        s->counts.refused++;
-    else
-        s->counts.applied++;
+    s->counts.applied += e == OK;
+    s->counts.refused += e != OK;
+    s->counts.refused_late += e == ERR_TIMEOUT;
+    s->counts.refused_full += e == ERR_OVERLOADED;
+    a->done->size = s->options.commitlog_mode != JOURNAL_PERIODIC;
     io_req_end(a->done, e);
     return op_end(&a->op, e);
 }
@@ -165,6 +176,8 @@ static struct op_next apply_admit(struct op *op)
     struct store *s = a->store;
     if (a->log.busy)
         return op_wait(ADMIT);
+    if (io_now(s->io) > a->deadline_ns)
+        return apply_end(a, ERR_TIMEOUT);
     io_charge(s->io, APPLY_PRICE_NS + a->bytes.size / PRICE_BYTES_PER_NS);
     enum err e = apply_decode(a);
     e = e ? e : store_log_state(s);

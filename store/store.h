@@ -69,8 +69,13 @@ void store_open(struct io *, struct io_req *, struct op *, const struct store_op
 void store_close(struct store **, struct io_req *, struct op *);
 
 /* Applies encoded mutation bytes (borrowed until completion).  Completes with OK when durable and
- * visible; ERR_OVERLOADED, ERR_LIMIT (too large), ERR_NOT_FOUND (no such table), ERR_CORRUPT,
- * ERR_IO, ERR_NO_SPACE. */
+ * visible, and req->size says whether it was synced by then: 1, or 0 where the commit log is synced
+ * now and then.  Else ERR_OVERLOADED, ERR_LIMIT (too large), ERR_NOT_FOUND (no such table),
+ * ERR_CORRUPT, ERR_IO, ERR_NO_SPACE; ERR_TIMEOUT when the deadline (io_now time; UINT64_MAX: none)
+ * passed before it was in the log.  What is in the log is carried through. */
+void store_apply_by(struct store *, struct io_req *, struct op *, struct bytes mutation,
+                    uint64_t deadline_ns);
+/* The same without a deadline. */
 void store_apply(struct store *, struct io_req *, struct op *, struct bytes mutation);
 
 /* What one read cost. */
@@ -127,6 +132,7 @@ void store_remove(struct store *, struct io_req *, struct op *, const struct tab
 
 struct store_counts {
     uint64_t applied, refused, reads, rows_read;
+    uint64_t refused_late, refused_full; /* of refused: past their deadline; for lack of memory */
     uint64_t replayed_mutations, replayed_bytes, torn_bytes;
     uint64_t skipped_mutations; /* at replay: ours, but of tables that are gone */
     uint64_t held_mutations;    /* at replay: in files already, or truncated */

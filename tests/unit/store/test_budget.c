@@ -296,6 +296,32 @@ START_TEST(a_warm_apply_takes_nothing_from_the_heap)
 }
 END_TEST
 
+START_TEST(a_mutation_past_its_deadline_is_refused_and_never_written)
+{
+    struct stage s;
+    struct store_counts counts;
+    struct buf m = { 0 };
+    struct io_req in_time = { 0 }, late = { 0 };
+    open_with(&s, 512 * KIB);
+    stage_put(keyvalue, "late", 1, bytes_text("value"), 1, &m);
+    ck_assert_int_eq(stage_apply(&s, buf_bytes(&m)), OK); /* time goes by */
+    ck_assert_uint_gt(io_now(s.io), 0);
+    store_counts(s.store, &counts);
+    uint64_t appends = counts.commitlog.appends;
+    store_apply_by(s.store, &late, &s.op, buf_bytes(&m), io_now(s.io) - 1);
+    ck_assert_int_eq(stage_wait(&s, &late), ERR_TIMEOUT);
+    store_counts(s.store, &counts);
+    ck_assert_uint_eq(counts.commitlog.appends, appends);
+    ck_assert_uint_eq(counts.refused, 1);
+    ck_assert_uint_eq(counts.refused_late, 1);
+    store_apply_by(s.store, &in_time, &s.op, buf_bytes(&m), io_now(s.io));
+    ck_assert_int_eq(stage_wait(&s, &in_time), OK);
+    ck_assert_uint_eq(in_time.size, s.options.commitlog_mode != JOURNAL_PERIODIC);
+    buf_deinit(&m);
+    stage_deinit(&s);
+}
+END_TEST
+
 int main(void)
 {
     Suite *s = suite_create("store's budget");
@@ -311,6 +337,7 @@ int main(void)
     tcase_add_test(t, a_hundred_thousand_overwrites_take_the_memory_of_one_row);
     tcase_add_test(t, rows_of_changing_size_settle_within_the_budget);
     tcase_add_test(t, a_warm_apply_takes_nothing_from_the_heap);
+    tcase_add_test(t, a_mutation_past_its_deadline_is_refused_and_never_written);
     suite_add_tcase(s, t);
     SRunner *r = srunner_create(s);
     srunner_run_all(r, CK_NORMAL);

@@ -42,6 +42,7 @@ int load_run(const struct options *);
 int unload_run(const struct options *);
 int status_run(const struct options *);
 int info_run(const struct options *);
+int health_run(const struct options *);
 int cluster_run(const struct options *);
 int bench_run(const struct options *);
 int flush_run(const struct options *);

@@ -54,6 +54,8 @@ static const struct command commands[] = {
       "Writes a table as CSV that `rondo load` takes.\n" },
     { "status", "", 0, 0, status_run, TAKES(hosts) | TAKES(admin_port) | TAKES(json) | TAKES(local),
       "Shows every node of the ring, each asked through its admin port.\n" },
+    { "health", "", 0, 0, health_run, TAKES(hosts) | TAKES(admin_port),
+      "Exit code 0 when the node serves clients; else 1 and what it waits for.\n" },
     { "info", "", 0, 0, info_run, TAKES(hosts) | TAKES(admin_port) | TAKES(json),
       "Shows one node's process: version, folders, and how its memory is divided.\n" },
     { "sstable", "dump|stats|verify|scrub|upgrade FILE-Data.db | import DIR", 2, 2, sstable_run,

@@ -25,7 +25,7 @@ static const struct tree *ask(struct arena *arena, const char *host, uint16_t po
     return tree_parse(arena, answer.body);
 }
 
-static void silence_tell(const struct options *o, enum err err, const struct http_answer *answer)
+void nodes_tell_silence(const struct options *o, enum err err, const struct http_answer *answer)
 {
     unsigned port = (unsigned)o->admin_port;
     if (err == ERR_REFUSED)
@@ -56,7 +56,7 @@ const struct tree *nodes_get(const struct options *o, struct arena *arena, const
             return said;
         at += size + (at[size] == ',');
     }
-    silence_tell(o, err, &answer);
+    nodes_tell_silence(o, err, &answer);
     return NULL;
 }
 

@@ -20,5 +20,8 @@ struct nodes_view {
 /* Asks the first of --host that answers, then all others that it names (not with --local).  False
  * when the reason has been told. */
 bool nodes_ask(const struct options *, struct arena *, struct nodes_view *);
+struct http_answer;
+/* One line on standard error: why a node gave no answer of use. */
+void nodes_tell_silence(const struct options *, enum err, const struct http_answer *);
 /* One GET of the first of --host that answers; NULL when the reason has been told. */
 const struct tree *nodes_get(const struct options *, struct arena *, const char *path);

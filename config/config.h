@@ -33,6 +33,7 @@ struct buf;
 /* In the order of the table's choices. */
 enum config_commitlog_sync { CONFIG_SYNC_GROUP, CONFIG_SYNC_BATCH, CONFIG_SYNC_PERIODIC };
 enum config_commitlog_compression { CONFIG_LOG_PLAIN, CONFIG_LOG_LZ4 };
+enum config_allow_insecure { CONFIG_LOOPBACK_ONLY, CONFIG_INSECURE_ALLOWED };
 enum config_auto_snapshot { CONFIG_SNAPSHOT_TRUE, CONFIG_SNAPSHOT_FALSE };
 enum config_scylla_sharding { CONFIG_SHARDING_OFF, CONFIG_SHARDING_ON };
 enum config_storage_compatibility_mode { CONFIG_CASSANDRA_4, CONFIG_UPGRADING, CONFIG_NONE };

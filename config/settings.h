@@ -39,7 +39,8 @@
     SETTING(TEXT, rack, "rack1", "a name", "Replicas are spread over racks where there are any.") \
     TITLE("Addresses")                                                                            \
     SETTING(ADDRESS, listen_address, "127.0.0.1", "an IP address or a host name",                 \
-            "Where this node listens for other nodes.")                                           \
+            "Where this node listens for other nodes. For each of these addresses the word "      \
+            "hostname stands for the name of the machine.")                                       \
     SETTING(ADDRESS, broadcast_address, "", "an IP address or a host name",                       \
             "What other nodes are told to connect to; not set: listen_address.")                  \
     SETTING(COUNT, storage_port, "7000", "1..65535", "The port between nodes.")                   \
@@ -52,6 +53,9 @@
             "Where this node listens for administration (HTTP). Over TCP only reading is open, "  \
             "also when there are operations: they are for the socket in the data folder.")        \
     SETTING(COUNT, admin_port, "9180", "0..65535", "The port for administration; 0: no TCP.")     \
+    SETTING(CHOICE, allow_insecure, "false", "false|true",                                        \
+            "Whether this node may listen beyond loopback although there is no authentication "   \
+            "yet: whoever reaches its ports may read and change everything.")                     \
     TITLE("Folders (relative ones count from the folder that rondod is started in)")              \
     SETTING(TEXTS, data_file_directories, "./rondo-data/data", "folders",                         \
             "Where tables are kept, in <keyspace>/<table>-<id>, as SSTables; and what the "       \

@@ -184,3 +184,13 @@ bool io_addr_equal(const struct io_addr *a, const struct io_addr *b)
         return strncmp(a->path, b->path, sizeof a->path) == 0;
     return a->port == b->port && memcmp(a->ip, b->ip, a->family == 4 ? 4 : 16) == 0;
 }
+
+bool io_addr_is_loopback(const struct io_addr *addr)
+{
+    static const uint8_t one[16] = { [15] = 1 }, mapped[12] = { [10] = 0xff, [11] = 0xff };
+    if (addr->family == 4)
+        return addr->ip[0] == 127;
+    if (addr->family == 6 && memcmp(addr->ip, mapped, sizeof mapped) == 0)
+        return addr->ip[12] == 127;
+    return addr->family == 1 || memcmp(addr->ip, one, sizeof one) == 0;
+}

@@ -129,6 +129,8 @@ void io_addr_print(const struct io_addr *, char out[IO_ADDR_TEXT_BYTES]);
 /* A numeric IPv4 or IPv6 address; false when the text is none. */
 bool io_addr_parse(const char *text, uint16_t port, struct io_addr *out);
 bool io_addr_equal(const struct io_addr *, const struct io_addr *);
+/* 127.0.0.0/8, ::1, the same as ::ffff:127.x.y.z, and Unix sockets: nobody else can reach it. */
+bool io_addr_is_loopback(const struct io_addr *);
 
 /* At once: OK, ERR_ADDRESS_IN_USE, ERR_ADDRESS, ERR_PERMISSION, ERR_FILES_LIMIT.  A Unix socket is
  * made with mode 0600 and replaces a stale one. */

@@ -69,6 +69,17 @@ static enum err read_file(struct arena *arena, const char *path, struct bytes *o
     return OK;
 }
 
+/* The word stands for a name that only the machine knows. */
+static void name_host(struct config *config)
+{
+    const char **all[] = { &config->listen_address, &config->broadcast_address,
+                           &config->rpc_address, &config->broadcast_rpc_address,
+                           &config->admin_address };
+    for (size_t i = 0; i < array_count(all); i++)
+        if (strcmp(*all[i], "hostname") == 0)
+            *all[i] = machine_host_name();
+}
+
 static enum err load_config(struct config *config, struct arena *arena, const char *path,
                             struct report *report)
 {
@@ -91,6 +102,7 @@ static enum err run_config(struct config *config, enum journal_holes holes, stru
     struct node_process process = { .config = config, .said = say, .pid = machine_pid() };
     process.holes = holes;
     process.folder = machine_folder();
+    name_host(config);
     if (config->shards == 0)
         config->shards = (int)u64_min((uint64_t)machine_cores(), NODE_SHARDS_MAX);
     if (config->shards > NODE_SHARDS_MAX)

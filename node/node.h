@@ -1,6 +1,7 @@
 /* node.h - the facade of node/: a process, a shard per core; the only place where modules meet.
  *
  *     start.c      shard 0 leads: folders, lock, log, cluster, all shards, clients; and back
+ *     addresses.c  where it listens, and whether it may
  *     stage.c      what each shard does when the leader asks: open, serve, be quiet, close
  *     schema.c     what a metadata entry does to a shard
  *     accept.c     the CQL port

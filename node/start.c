@@ -12,6 +12,7 @@
  */
 // SPDX-License-Identifier: Apache-2.0
 #include "base/mem.h"
+#include "node/addresses.h"
 #include "node/admin.h"
 #include "node/erase.h"
 #include "node/life.h"
@@ -266,20 +267,8 @@ static struct op_next lead_resolve(struct op *op)
 {
     struct life *l = life_of(op);
     struct node_process *p = l->shard->process;
-    const struct config *c = l->shard->config;
-    const char *broadcast = c->broadcast_address[0] ? c->broadcast_address : c->listen_address;
-    const char *broadcast_rpc =
-        c->broadcast_rpc_address[0] ? c->broadcast_rpc_address : c->rpc_address;
-    const struct {
-        const char *setting, *name;
-        int port;
-        struct io_addr *out;
-    } all[] = { { "listen_address", c->listen_address, c->storage_port, &p->listen },
-                { "broadcast_address", broadcast, c->storage_port, &p->broadcast },
-                { "rpc_address", c->rpc_address, c->native_transport_port, &p->rpc },
-                { "broadcast_rpc_address", broadcast_rpc, c->native_transport_port,
-                  &p->broadcast_rpc },
-                { "admin_address", c->admin_address, c->admin_port, &p->admin } };
+    struct node_address all[NODE_ADDRESSES];
+    node_addresses(p, all);
     if (l->failed.err != OK) { /* the memory plan */
         p->failed = l->failed;
         return op_goto(HUSH);
@@ -291,9 +280,9 @@ static struct op_next lead_resolve(struct op *op)
                                         all[l->step - 1].setting, all[l->step - 1].name);
         return lead_fail(l, l->wait.err, what, "give an address of this machine");
     }
-    if (l->step == array_count(all)) {
+    if (l->step == NODE_ADDRESSES) {
         l->step = 0;
-        return op_goto(FOLDERS);
+        return op_goto(node_addresses_check(p, &p->failed) == OK ? FOLDERS : HUSH);
     }
     io_resolve(l->shard->io, &l->wait, op, all[l->step].name, (uint16_t)all[l->step].port,
                all[l->step].out);

@@ -22,6 +22,13 @@ const char *machine_folder(void)
     return getcwd(folder, sizeof folder);
 }
 
+const char *machine_host_name(void)
+{
+    static char name[256];
+    bool is_told = gethostname(name, sizeof name) == 0 && memchr(name, 0, sizeof name);
+    return is_told && name[0] ? name : "localhost";
+}
+
 int machine_cores(void)
 {
     cpu_set_t set;
@@ -29,16 +36,24 @@ int machine_cores(void)
     return count > 0 ? count : 1;
 }
 
-static uint64_t cgroup_limit_bytes(void)
+/* What a kernel's file says: a number, or "max", which is none. */
+static uint64_t limit_in(const char *path)
 {
     uint64_t limit = UINT64_MAX;
-    FILE *file = fopen("/sys/fs/cgroup/memory.max", "r");
+    FILE *file = fopen(path, "r");
     if (!file)
         return limit;
     if (fscanf(file, "%" SCNu64, &limit) != 1)
         limit = UINT64_MAX;
     fclose(file);
     return limit;
+}
+
+/* Of cgroups in their second version, and in their first. */
+static uint64_t cgroup_limit_bytes(void)
+{
+    return u64_min(limit_in("/sys/fs/cgroup/memory.max"),
+                   limit_in("/sys/fs/cgroup/memory/memory.limit_in_bytes"));
 }
 
 uint64_t machine_memory_bytes(void)

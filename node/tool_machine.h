@@ -7,7 +7,8 @@
 int machine_pid(void);
 /* The folder that the process was started in; NULL: it cannot be told. */
 const char *machine_folder(void);
-int machine_cores(void); /* that this process may run on, at least 1 */
+const char *machine_host_name(void); /* never NULL */
+int machine_cores(void);             /* that this process may run on, at least 1 */
 /* The smaller of the cgroup's limit (80% of it counts) and half of the memory is memory_limit's
  * default; this is the base: the cgroup's limit * 8 / 5 or the memory, whichever is less, so that
  * half of it is the default. */

@@ -12,6 +12,7 @@ static void ring_configure(struct sim_node *n, int index)
     n->address = addresses[index];
     n->config.cluster_name = "simulated";
     n->config.listen_address = n->config.rpc_address = n->config.admin_address = n->address;
+    n->config.allow_insecure = CONFIG_INSECURE_ALLOWED;
     n->config.seeds = (struct config_texts){ addresses, RING_NODES };
     n->config.data_file_directories = (struct config_texts){ folders, 1 };
     n->config.commitlog_directory = "/commitlog";

@@ -81,7 +81,7 @@ def test_version():
 
 @pytest.mark.parametrize("words,port", [(["query", "SELECT 1"], 9042), (["load", "k.t", "/dev/null"], 9042),
                                         (["unload", "k.t", "-"], 9042), (["bench", "keyvalue"], 9042),
-                                        (["status"], 9180), (["info"], 9180)])
+                                        (["status"], 9180), (["info"], 9180), (["health"], 9180)])
 def test_nothing_listens(words, port):
     address = free_prefix(1) + ".1"
     assert line(words[0], "--host", address, *words[1:]) == (
@@ -224,6 +224,7 @@ def test_status_and_info(host, ring):
     assert said["nodes"][0]["said"]["counts"]["requests"] > 0
     assert str(ring.node(1).folder) in rondo("info", "--host", host)[0]
     assert json.loads(rondo("info", "--host", host, "--json")[0])["shards"] == 1
+    assert rondo("health", "--host", host)[0] == f"{host}:9180 serves clients\n"
 
 
 # ---- cluster ----

@@ -167,9 +167,29 @@ def test_a_port_that_is_taken(one, setting, port):
 
 @pytest.mark.parametrize("setting", ["listen_address", "rpc_address", "admin_address"])
 def test_an_address_that_is_not_ours(one, setting):
+    one.configure(**{setting: "192.0.2.1", "allow_insecure": True})
+    line = one.refusal()
+    assert "192.0.2.1" in line and setting in line and "insecure" not in line, line
+
+
+@pytest.mark.parametrize("setting", ["listen_address", "rpc_address", "admin_address"])
+def test_an_address_beyond_loopback_has_to_be_allowed(one, setting):
     one.configure(**{setting: "192.0.2.1"})
     line = one.refusal()
-    assert "192.0.2.1" in line and setting in line, line
+    assert f"{setting}: '192.0.2.1'" in line and "allow_insecure: true" in line, line
+    assert re.search(r"rondo\.yaml:\d+:\d+: ", line), line
+
+
+@pytest.mark.parametrize("setting", ["listen_address", "broadcast_rpc_address"])
+def test_the_word_hostname_is_the_name_of_the_machine(one, setting):
+    """In a namespace where the machine has a name that stands for no address."""
+    one.configure(**{setting: "hostname"})
+    script = 'hostname no-such-host.invalid && exec "$0" --config "$1"'
+    words = ["unshare", "--uts", "sh", "-c", script, BUILD / "rondod", one.folder / "rondo.yaml"]
+    if subprocess.run([*words[:2], "true"], capture_output=True).returncode:
+        pytest.skip("this user may not make namespaces")
+    done = subprocess.run(words, env=ENVIRONMENT, timeout=DEADLINE, capture_output=True, text=True)
+    assert done.returncode == 1 and f"{setting}: cannot resolve 'no-such-host.invalid'" in done.stderr
 
 
 @pytest.mark.parametrize("setting", ["listen_address", "rpc_address", "admin_address"])

@@ -89,6 +89,22 @@ START_TEST(addresses_are_equal_by_what_they_mean)
 }
 END_TEST
 
+START_TEST(loopback_is_what_nobody_else_can_reach)
+{
+    static const char *const inside[] = { "127.0.0.1", "127.255.1.2", "::1", "::ffff:127.0.0.1" };
+    static const char *const outside[] = { "0.0.0.0",    "::",  "126.0.0.1", "128.0.0.1",
+                                           "10.0.0.1",   "::2", "fe80::1",   "::ffff:10.0.0.1",
+                                           "::127.0.0.1" };
+    struct io_addr a = { .family = 1, .path = "/a" };
+    ck_assert(io_addr_is_loopback(&a));
+    for (size_t i = 0; i < array_count(inside); i++)
+        ck_assert_msg(io_addr_parse(inside[i], 1, &a) && io_addr_is_loopback(&a), "%s", inside[i]);
+    for (size_t i = 0; i < array_count(outside); i++)
+        ck_assert_msg(io_addr_parse(outside[i], 1, &a) && !io_addr_is_loopback(&a), "%s",
+                      outside[i]);
+}
+END_TEST
+
 START_TEST(a_unix_socket_prints_its_path)
 {
     struct io_addr u = { .family = 1 };
@@ -106,6 +122,7 @@ int main(void)
     tcase_add_loop_test(t, a_numeric_address_is_parsed_and_printed, 0, (int)array_count(good));
     tcase_add_loop_test(t, what_is_not_a_numeric_address_is_refused, 0, (int)array_count(bad));
     tcase_add_test(t, addresses_are_equal_by_what_they_mean);
+    tcase_add_test(t, loopback_is_what_nobody_else_can_reach);
     tcase_add_test(t, a_unix_socket_prints_its_path);
     suite_add_tcase(s, t);
     SRunner *r = srunner_create(s);

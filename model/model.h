@@ -13,6 +13,7 @@
  *     ranges.h      the range tombstones of a partition
  *     mutation.h    a change to one partition, as bytes
  *     read.h        what is asked, how rows come out, how answers merge
+ *     digest.h      what an answer comes to, in 16 bytes
  *
  * Inside: number.h (integers of any length), order.h, clock.h and scan.h (text), answer.h.
  *
@@ -22,6 +23,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 #include "model/comparable.h"
+#include "model/digest.h"
 #include "model/mutation.h"
 #include "model/ranges.h"
 #include "model/read.h"

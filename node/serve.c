@@ -1,4 +1,4 @@
-/* serve.c - requests of other nodes: apply a mutation, read rows, truncate a table.
+/* serve.c - requests of other nodes: apply a mutation, read rows or their digest, truncate a table.
  *
  *     [catch up] ──> run ──> answer ──> ended
  *
@@ -23,6 +23,7 @@ struct serve {
     struct replica_slot slot;
     struct io_req wait;
     struct read read;
+    int64_t gc_before; /* of a digest */
     struct bytes answer;
     uint8_t is_synced; /* a mutation's answer */
 };
@@ -67,6 +68,14 @@ static struct op_next serve_fail(struct serve *v, enum err err)
     return op_goto(ANSWER);
 }
 
+/* The read that a request asks for, rows or a digest. */
+static enum err serve_decode(struct cluster_request *r, struct read *read, int64_t *gc_before)
+{
+    if (r->verb == VERB_DIGEST)
+        return digest_ask_decode(r->body, &r->arena, read, gc_before);
+    return r->verb == VERB_READ ? read_decode(r->body, &r->arena, read) : ERR_PROTOCOL;
+}
+
 static struct op_next serve_run(struct op *op)
 {
     struct serve *v = serve_of(op);
@@ -83,8 +92,8 @@ static struct op_next serve_run(struct op *op)
         if (mutation_peek(r->body, &m) != OK)
             return serve_fail(v, ERR_CORRUPT);
         v->slot.apply(v->shard, &v->wait, op, m.token, r->body, r->deadline_ns);
-    } else if (r->verb == VERB_READ) {
-        if (read_decode(r->body, &r->arena, &v->read) != OK)
+    } else if (r->verb == VERB_READ || r->verb == VERB_DIGEST) {
+        if (serve_decode(r, &v->read, &v->gc_before) != OK)
             return serve_fail(v, ERR_CORRUPT);
         v->slot.read(v->shard, &v->wait, op, &v->read, &r->arena, &v->answer, r->deadline_ns);
     } else if (r->verb == VERB_TRUNCATE && r->body.size == sizeof table.b) {
@@ -96,12 +105,30 @@ static struct op_next serve_run(struct op *op)
     return op_wait(ANSWER);
 }
 
+/* Rows become their digest. */
+static enum err serve_digest(struct serve *v)
+{
+    struct arena *arena = &v->request->arena;
+    struct buf out = buf_in(arena);
+    struct digest_answer digest;
+    const struct table *table = catalog_table_by_id(&v->shard->catalog, &v->read.table);
+    if (!table)
+        return ERR_NOT_FOUND;
+    enum err err = digest_of_answer(table, &v->read, v->gc_before, v->answer, arena, &digest);
+    if (err == OK)
+        digest_answer_encode(&digest, &out);
+    v->answer = buf_bytes(&out);
+    return err;
+}
+
 static struct op_next serve_answer(struct op *op)
 {
     struct serve *v = serve_of(op);
     if (v->wait.busy)
         return op_wait(ANSWER);
     enum err err = v->wait.err;
+    if (v->request->verb == VERB_DIGEST && err == OK)
+        err = serve_digest(v);
     if (v->request->verb == VERB_APPLY) {
         v->is_synced = v->wait.size != 0;
         v->answer = bytes_of(&v->is_synced, 1);
@@ -118,23 +145,45 @@ static void serve_release(struct op *op)
     slab_release(&v->shard->slab, v, sizeof *v);
 }
 
+static enum err rows_now(struct shard *s, struct cluster_request *r, const struct read *read,
+                         struct buf *out)
+{
+    struct result_writer writer;
+    struct read_outcome outcome = { 0 };
+    result_begin(&writer, read, out);
+    enum err err = replica_slot(s).read_now(s, read, &r->arena, &writer.sink, &outcome);
+    if (err == OK)
+        result_end(&writer, &outcome);
+    return err;
+}
+
+static enum err digest_now(struct shard *s, struct cluster_request *r, const struct read *read,
+                           int64_t gc_before, struct buf *out)
+{
+    struct digest_writer writer;
+    struct digest_answer digest;
+    struct read_outcome outcome = { 0 };
+    digest_begin(&writer, read, gc_before, &r->arena);
+    enum err err = replica_slot(s).read_now(s, read, &r->arena, &writer.sink, &outcome);
+    if (err != OK)
+        return err;
+    digest_end(&writer, &outcome, &digest);
+    digest_answer_encode(&digest, out);
+    return OK;
+}
+
 /* A read of one partition of this shard's own: at once.  False when it needs an op. */
 static bool serve_now(struct shard *s, struct cluster_request *r)
 {
     struct read read;
-    struct result_writer writer;
-    struct read_outcome outcome = { 0 };
+    int64_t gc_before;
     struct buf out = buf_in(&r->arena);
-    struct replica_slot slot = replica_slot(s);
-    if (r->verb != VERB_READ || r->epoch > cluster_epoch(s->cluster) ||
-        read_decode(r->body, &r->arena, &read) != OK)
+    if (r->epoch > cluster_epoch(s->cluster) || serve_decode(r, &read, &gc_before) != OK)
         return false;
-    result_begin(&writer, &read, &out);
-    enum err err = slot.read_now(s, &read, &r->arena, &writer.sink, &outcome);
+    enum err err = r->verb == VERB_READ ? rows_now(s, r, &read, &out)
+                                        : digest_now(s, r, &read, gc_before, &out);
     if (err == ERR_WOULD_WAIT)
         return false;
-    if (err == OK)
-        result_end(&writer, &outcome);
     cluster_answer(r, err, err == OK ? buf_bytes(&out) : (struct bytes){ 0 });
     return true;
 }

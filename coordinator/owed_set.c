@@ -1,0 +1,180 @@
+/* owed_set.c - see owed_set.h.
+ *
+ * An entry is there as long as it is in the set, unknown, or held: then all three are over, and it
+ * goes.
+ *
+ * A busy range stays in the set although nothing of it may linger at the moment of a sweep: what
+ * was held since the last one is taken for busy.  So a range that is written to all the time enters
+ * once and costs no sync after that.
+ */
+// SPDX-License-Identifier: Apache-2.0
+#include "coordinator/owed_set.h"
+
+#include "base/mem.h"
+
+enum { RECORD_VERSION = 1, RANGE_BYTES_MIN = 17 };
+enum { FLAG_IN = 1, FLAG_UNKNOWN = 2 };
+_Static_assert(sizeof(struct owed_range) == 16, "it is hashed as bytes");
+
+static struct bytes key_of(const struct owed_range *range)
+{
+    return bytes_of((const uint8_t *)range, sizeof *range);
+}
+
+void owed_set_deinit(struct owed_set *s)
+{
+    size_t at = 0;
+    for (struct owed_entry *e; (e = map_next(&s->entries, &at));)
+        mem_free(e);
+    map_deinit(&s->entries);
+}
+
+struct owed_entry *owed_set_at(struct owed_set *s, const struct owed_range *range)
+{
+    struct owed_entry *e = map_get(&s->entries, key_of(range));
+    ensure(range->after < range->upto);
+    if (e)
+        return e;
+    e = mem_zalloc(sizeof *e);
+    e->range = *range;
+    map_put(&s->entries, key_of(&e->range), e);
+    return e;
+}
+
+void owed_set_hold(struct owed_set *s, struct owed_entry *e, int64_t now_us)
+{
+    e->holds++;
+    s->holds_count++;
+    e->is_recent = true;
+    if (e->is_in)
+        return;
+    e->is_in = true;
+    e->entered_us = now_us;
+    e->version = ++s->version;
+    s->in_count++;
+    s->entered_count++;
+}
+
+void owed_set_let_go(struct owed_set *s, struct owed_entry *e)
+{
+    ensure(e->is_in && e->holds > 0 && s->holds_count > 0);
+    e->holds--;
+    s->holds_count--;
+}
+
+void owed_set_lose(struct owed_set *s, struct owed_entry *e, int64_t since_us, int64_t now_us)
+{
+    e->latest_us = now_us;
+    if (e->is_unknown && e->since_us <= since_us)
+        return;
+    s->unknown_count += !e->is_unknown;
+    e->is_unknown = true;
+    e->since_us = since_us;
+    s->version++;
+}
+
+/* The map must not change while it is gone through: what is to go is gathered first. */
+static void set_drop_idle(struct owed_set *s)
+{
+    struct list idle;
+    size_t at = 0;
+    list_init(&idle);
+    for (struct owed_entry *e; (e = map_next(&s->entries, &at));)
+        if (!e->is_in && !e->is_unknown && e->holds == 0)
+            list_add(&idle, &e->idle);
+    list_each(l, &idle)
+    {
+        struct owed_entry *e = owner_of(l, struct owed_entry, idle);
+        const void *was = map_remove(&s->entries, key_of(&e->range));
+        ensure(was == e);
+        mem_free(e);
+    }
+}
+
+void owed_set_clear(struct owed_set *s, const struct owed_range *range, int64_t began_us)
+{
+    size_t at = 0;
+    for (struct owed_entry *e; (e = map_next(&s->entries, &at));) {
+        bool is_within = e->range.after >= range->after && e->range.upto <= range->upto;
+        if (!e->is_unknown || !is_within || e->since_us >= began_us)
+            continue;
+        s->version++;
+        e->is_unknown = e->latest_us >= began_us;
+        e->since_us = began_us; /* what it still misses was written since */
+        s->unknown_count -= !e->is_unknown;
+    }
+    set_drop_idle(s);
+}
+
+void owed_set_sweep(struct owed_set *s, bool all)
+{
+    size_t at = 0;
+    for (struct owed_entry *e; (e = map_next(&s->entries, &at));) {
+        bool leaves = e->is_in && e->holds == 0 && (all || !e->is_recent);
+        e->is_recent = e->holds > 0;
+        if (!leaves)
+            continue;
+        e->is_in = false;
+        s->in_count--;
+        s->version++;
+    }
+    set_drop_idle(s);
+}
+
+/* ---- records ---- */
+
+void owed_set_encode(const struct owed_set *s, struct buf *out)
+{
+    size_t at = 0;
+    uint64_t count = 0;
+    for (const struct owed_entry *e; (e = map_next(&s->entries, &at));)
+        count += e->is_in || e->is_unknown;
+    buf_put_u8(out, RECORD_VERSION);
+    buf_put_vint(out, count);
+    at = 0;
+    for (const struct owed_entry *e; (e = map_next(&s->entries, &at));) {
+        if (!e->is_in && !e->is_unknown)
+            continue;
+        buf_put_be64(out, (uint64_t)e->range.after);
+        buf_put_be64(out, (uint64_t)e->range.upto);
+        buf_put_u8(out, (uint8_t)((e->is_in ? FLAG_IN : 0) | (e->is_unknown ? FLAG_UNKNOWN : 0)));
+        if (e->is_in)
+            buf_put_be64(out, (uint64_t)e->entered_us);
+        if (e->is_unknown)
+            buf_put_be64(out, (uint64_t)e->since_us);
+    }
+}
+
+static bool range_decode(struct cursor *c, struct owed_range *range, int64_t *since_us)
+{
+    range->after = (int64_t)cursor_be64(c);
+    range->upto = (int64_t)cursor_be64(c);
+    unsigned flags = cursor_u8(c);
+    int64_t entered_us = flags & FLAG_IN ? (int64_t)cursor_be64(c) : INT64_MAX;
+    *since_us = flags & FLAG_UNKNOWN ? (int64_t)cursor_be64(c) : INT64_MAX;
+    if (entered_us < *since_us)
+        *since_us = entered_us;
+    return !c->bad && range->after < range->upto && flags && !(flags & ~3u);
+}
+
+bool owed_set_decode(struct owed_set *s, struct bytes record, int64_t now_us)
+{
+    struct cursor c = cursor_of(record);
+    struct owed_range range;
+    int64_t since_us;
+    if (cursor_u8(&c) != RECORD_VERSION)
+        return false;
+    size_t count = cursor_count(&c, RANGE_BYTES_MIN);
+    struct cursor first = c;
+    for (size_t i = 0; i < count; i++)
+        if (!range_decode(&c, &range, &since_us))
+            return false;
+    if (c.bad || cursor_left(&c))
+        return false;
+    for (size_t i = 0; i < count; i++) {
+        bool is_good = range_decode(&first, &range, &since_us);
+        ensure(is_good);
+        owed_set_lose(s, owed_set_at(s, &range), since_us, now_us);
+    }
+    return true;
+}

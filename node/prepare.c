@@ -147,7 +147,8 @@ static struct op_next prepare_done(struct op *op)
     s->in_flight--;
     op_wake(&s->op);
     if (s->socket)
-        session_answer_body(s, p->stream, buf_bytes(&p->body), (struct bytes){ 0 });
+        session_answer_body(s, p->stream, buf_bytes(&p->body), (struct bytes){ 0 },
+                            (struct bytes){ 0 });
     return op_end(op, OK);
 }
 

@@ -23,6 +23,7 @@
 
 enum { TURN, DRAIN };
 static const uint64_t startup_patience_ns = 20ull * 1000 * 1000 * 1000;
+static const char outcome_key[] = "rondo.outcome";
 static const uint64_t share_ns = 200000; /* of a turn, for one client that has much to ask */
 
 static struct op_next session_turn(struct op *);
@@ -56,18 +57,51 @@ void session_start(struct shard *shard, struct io_socket *taken)
 
 /* ---- answers ---- */
 
-void session_answer_body(struct session *s, int16_t stream, struct bytes body, struct bytes warning)
+void session_answer_body(struct session *s, int16_t stream, struct bytes body, struct bytes warning,
+                         struct bytes told)
 {
     s->answer_bytes = u64_max(body.size, s->answer_bytes - s->answer_bytes / 8);
     struct buf *out = wire_begin(session_out(s), 0, stream, OPCODE_RESULT);
+    if (told.size)
+        wire_pay(session_out(s), outcome_key, told);
     if (warning.size)
         wire_warn(session_out(s), warning);
     buf_put_bytes(out, body);
     wire_end(session_out(s));
 }
 
+/* Why a replica failed, as clients are told (facts 2.6). */
+static uint16_t reason_code(enum err err)
+{
+    if (err == ERR_TIMEOUT)
+        return REASON_TIMEOUT;
+    if (err == ERR_BEHIND)
+        return REASON_INCOMPATIBLE_SCHEMA;
+    bool is_gone = err == ERR_CLOSED || err == ERR_REFUSED || err == ERR_UNREACHABLE;
+    return is_gone ? REASON_NODE_DOWN : REASON_UNKNOWN;
+}
+
+/* The reason map of version 5: one for each replica that failed.  How many there are. */
+static size_t failure_reasons(const struct session *s, const struct coordinator_outcome *o,
+                              struct answer_reason out[REPLICAS_MAX])
+{
+    const struct ring *ring = cluster_ring(s->shard->cluster);
+    size_t count = 0;
+    for (size_t i = 0; i < o->failed && i < REPLICAS_MAX; i++) {
+        const struct coordinator_failure *f = &o->failures[i];
+        if (f->node == 0 || f->node > ring->nodes_count)
+            continue;
+        const struct io_addr *addr = &ring->nodes[f->node - 1].internode;
+        out[count++] = (struct answer_reason){ bytes_of(addr->ip, addr->family == 6 ? 16 : 4),
+                                               reason_code(f->err) };
+    }
+    return count;
+}
+
 void session_answer_failure(struct session *s, int16_t stream, const struct failure *f)
 {
+    struct answer_reason reasons[REPLICAS_MAX];
+    uint8_t version = session_out(s)->version;
     const struct coordinator_outcome *o = &f->outcome;
     struct answer_error e = { .code = wire_error_code(f->report.err),
                               .message = bytes_text(f->report.text),
@@ -83,8 +117,14 @@ void session_answer_failure(struct session *s, int16_t stream, const struct fail
                               .id = f->id };
     ensure(f->report.err != OK);
     s->shard->counts.errors++;
+    if (version >= WIRE_V5 && o->failed) {
+        e.failures = (int32_t)failure_reasons(s, o, reasons);
+        e.reasons = reasons;
+    }
     struct buf *out = wire_begin(session_out(s), 0, stream, OPCODE_ERROR);
-    answer_error_encode(out, session_out(s)->version, &e);
+    if (f->told.size)
+        wire_pay(session_out(s), outcome_key, f->told);
+    answer_error_encode(out, version, &e);
     wire_end(session_out(s));
 }
 

@@ -70,6 +70,7 @@ struct failure {
     const char *write_type;       /* "SIMPLE", ... for write errors */
     struct bytes keyspace, table; /* ERR_EXISTS of a schema change */
     struct bytes id;              /* ERR_UNPREPARED */
+    struct bytes told;            /* what the payload `rondo.outcome` says; empty: no payload */
     struct report report;
 };
 /* None yet; what lies behind the end of the report's text is not written. */
@@ -79,8 +80,12 @@ static inline void failure_clear(struct failure *f)
     report_clear(&f->report);
 }
 void session_answer_failure(struct session *, int16_t stream, const struct failure *);
-/* A RESULT whose body is already there; with a warning, unless that is empty. */
-void session_answer_body(struct session *, int16_t stream, struct bytes body, struct bytes warning);
+/* The sentence of an error that has none, from its numbers (word.c). */
+void failure_word(const struct shard *, struct failure *);
+/* A RESULT whose body is already there; with a warning and with the payload `rondo.outcome`, unless
+ * these are empty. */
+void session_answer_body(struct session *, int16_t stream, struct bytes body, struct bytes warning,
+                         struct bytes told);
 
 /* ---- request.c: what to do with an envelope ---- */
 void request_handle(struct session *, const struct wire_envelope *);

@@ -17,13 +17,10 @@
 #include "node/errand.h"
 #include "node/session.h"
 #include "node/system.h"
+#include "node/writing.h"
 
 enum { BEGIN, READ, TOLD, FED, WRITE, CHANGE, TRUNCATE, ANSWER };
 
-struct part { /* one mutation of a request */
-    struct io_req req;
-    struct coordinator_outcome outcome;
-};
 struct request {
     struct op op;
     struct list idle;
@@ -39,8 +36,7 @@ struct request {
     struct read_outcome read_outcome;
     struct io_req wait;
     struct errands errands; /* of a system table that all shards are asked for */
-    struct part *parts;
-    size_t parts_count;
+    struct writing writing;
     struct change_call change;
     struct truncate_call truncate;
     struct buf body;
@@ -48,6 +44,7 @@ struct request {
     uint64_t arrived_ns, deadline_ns, begun_ns;
     uint64_t held_bytes; /* of the session's and the shard's budget */
     bool is_read;
+    bool wants_outcome; /* its payload asks for `rondo.outcome` */
 };
 
 static struct op_next request_begin(struct op *);
@@ -133,45 +130,11 @@ void statement_free_idle(struct shard *shard)
 
 /* ---- what went wrong ---- */
 
-/* The sentence of an error that came as a number, with the numbers that belong to it. */
-static void request_word(struct request *r)
-{
-    struct failure *f = &r->failure;
-    const struct coordinator_outcome *o = &f->outcome;
-    const char *cl = consistency_name(f->consistency);
-    char missing[IO_ADDR_TEXT_BYTES] = "";
-    if (f->report.err == ERR_UNAVAILABLE && o->required) {
-        if (o->missing)
-            io_addr_print(&cluster_ring(r->shard->cluster)->nodes[o->missing - 1].internode,
-                          missing);
-        const char *why = missing[0] ? missing : "none: the ring has too few nodes";
-        snprintf(f->report.text, sizeof f->report.text,
-                 "Cannot achieve consistency level %s: %u replicas required, %u alive; down: %s",
-                 cl, o->required, o->alive, why);
-    } else if (f->report.err == ERR_WRITE_TIMEOUT || f->report.err == ERR_READ_TIMEOUT) {
-        snprintf(f->report.text, sizeof f->report.text,
-                 "Operation timed out - received only %u responses of %u required at %s",
-                 o->received, o->required, cl);
-    } else if (f->report.err == ERR_WRITE_FAILURE || f->report.err == ERR_READ_FAILURE) {
-        snprintf(f->report.text, sizeof f->report.text,
-                 "Operation failed - received %u responses of %u required at %s, %u failures",
-                 o->received, o->required, cl, o->failed);
-    } else if (f->report.err == ERR_INVALID) {
-        snprintf(f->report.text, sizeof f->report.text,
-                 "consistency level %s cannot be used for this statement", cl);
-    } else {
-        const char *why = f->report.err == ERR_OVERLOADED && r->shard->store
-                              ? store_refusal(r->shard->store)
-                              : NULL;
-        snprintf(f->report.text, sizeof f->report.text, "%s", why ? why : err_text(f->report.err));
-    }
-}
-
 static struct op_next request_fail(struct request *r, enum err err)
 {
     r->failure.report.err = err;
     if (!r->failure.report.text[0])
-        request_word(r);
+        failure_word(r->shard, &r->failure);
     return op_goto(ANSWER);
 }
 
@@ -210,25 +173,15 @@ static struct op_next request_begin_read(struct request *r)
 
 static struct op_next request_begin_write(struct request *r)
 {
-    r->parts_count = r->action.mutations_count;
-    r->parts = arena_array(&r->arena, struct part, r->parts_count);
+    r->writing = (struct writing){
+        .shard = r->shard, .arena = &r->arena, .level = r->level, .deadline_ns = r->deadline_ns
+    };
     if (!request_hold(r))
         return request_overload(r);
-    for (size_t i = 0; i < r->parts_count; i++) {
-        const struct cql_mutation *m = &r->action.mutations[i];
-        struct coordinator_write w = { .keyspace =
-                                           catalog_keyspace(&r->shard->catalog, m->table->keyspace),
-                                       .level = r->level,
-                                       .token = m->token,
-                                       .mutation = m->encoded,
-                                       .deadline_ns = r->deadline_ns };
-        if (!w.keyspace) { /* dropped between bind and here cannot be: same step */
-            return request_fail(r, ERR_NOT_FOUND);
-        }
-        coordinator_write(r->shard->coordinator, &r->parts[i].req, &r->op, &w,
-                          &r->parts[i].outcome);
-    }
-    return r->parts_count ? op_wait(WRITE) : op_goto(WRITE);
+    enum err err = writing_start(&r->writing, &r->op, &r->action);
+    if (err != OK)
+        return request_fail(r, err);
+    return r->writing.count ? op_wait(WRITE) : op_goto(WRITE);
 }
 
 static struct op_next request_begin_bound(struct request *r)
@@ -271,6 +224,10 @@ static struct op_next request_begin(struct op *op)
     struct statement *st = &r->statement;
     if (op->stop)
         return request_fail(r, ERR_STOPPED);
+    struct cursor body;
+    struct bytes payload;
+    r->wants_outcome = wire_prefix(&r->envelope, &body, NULL, &payload) == OK &&
+                       wire_payload_has(payload, "rondo.outcome");
     if (r->envelope.opcode == OPCODE_BATCH)
         return request_begin_batch(r);
     statement_close(st);
@@ -373,15 +330,13 @@ static struct op_next request_fed(struct op *op)
 static struct op_next request_write(struct op *op)
 {
     struct request *r = request_of(op);
-    for (size_t i = 0; i < r->parts_count; i++)
-        if (r->parts[i].req.busy)
-            return op_wait(WRITE);
-    for (size_t i = 0; i < r->parts_count; i++) {
-        if (r->parts[i].req.err == OK)
-            continue;
-        r->failure.outcome = r->parts[i].outcome;
-        return request_fail(r, r->parts[i].req.err);
-    }
+    if (writing_is_busy(&r->writing))
+        return op_wait(WRITE);
+    enum err err = writing_result(&r->writing, &r->failure.outcome);
+    if (r->wants_outcome)
+        r->failure.told = writing_told(&r->failure.outcome, &r->arena);
+    if (err != OK)
+        return request_fail(r, err);
     answer_void(&r->body);
     return op_goto(ANSWER);
 }
@@ -445,7 +400,7 @@ static struct op_next request_answer(struct op *op)
     struct bytes warning = { 0 };
     if (r->is_read)
         warning = statement_warning(r->shard, &r->statement, &r->run, &r->arena);
-    session_answer_body(s, r->envelope.stream, buf_bytes(&r->body), warning);
+    session_answer_body(s, r->envelope.stream, buf_bytes(&r->body), warning, r->failure.told);
     histogram_add(h, io_clock(r->shard->io) - r->begun_ns);
     return op_end(op, OK);
 }

@@ -23,9 +23,15 @@ struct answer_metadata {
 };
 
 /* Why a replica failed (facts 2.6): v5 tells it for each. */
+enum {
+    REASON_UNKNOWN = 0,
+    REASON_TIMEOUT = 2,
+    REASON_INCOMPATIBLE_SCHEMA = 3,
+    REASON_NODE_DOWN = 5
+};
 struct answer_reason {
     struct bytes ip; /* 4 or 16 bytes */
-    uint16_t code;   /* 0 unknown, 2 timeout, ... */
+    uint16_t code;   /* REASON_... */
 };
 /* Every field that some error needs; what an error does not have stays zero. */
 struct answer_error {

@@ -92,6 +92,9 @@ struct buf *wire_begin(struct wire_out *, uint8_t flags, int16_t stream, enum op
 /* Puts one warning before what its body is so far; once, and not in the versions without (1 to 3).
  */
 void wire_warn(struct wire_out *, struct bytes text);
+/* Puts a custom payload of one entry before the body, of which nothing has been written, nor a
+ * warning. */
+void wire_pay(struct wire_out *, const char *key, struct bytes value);
 /* Ends it: the length is set; v4 bodies are compressed when that is agreed and shrinks them. */
 void wire_end(struct wire_out *);
 /* Forgets the envelope being written (an error takes its place). */
@@ -106,6 +109,9 @@ void wire_out_sent(struct wire_out *);
  * there are none. */
 enum err wire_prefix(const struct wire_envelope *, struct cursor *body, struct bytes *warnings,
                      struct bytes *payload);
+
+/* Does a payload, as wire_prefix gives it, have an entry of that name? */
+bool wire_payload_has(struct bytes payload, const char *key);
 
 /* Primitive notations (facts 2.2), on top of base/buf.h. */
 void wire_put_string(struct buf *, struct bytes);      /* [string] */

@@ -91,6 +91,16 @@ void wire_warn(struct wire_out *out, struct bytes text)
     out->raw.data[out->begun_at + 1] |= WIRE_WARNING;
 }
 
+void wire_pay(struct wire_out *out, const char *key, struct bytes value)
+{
+    ensure(out->is_begun && out->version >= WIRE_V4);
+    ensure(out->raw.size == out->begun_at + WIRE_HEADER_BYTES);
+    buf_put_be16(&out->raw, 1);
+    wire_put_string(&out->raw, bytes_text(key));
+    wire_put_bytes(&out->raw, value);
+    out->raw.data[out->begun_at + 1] |= WIRE_PAYLOAD;
+}
+
 void wire_abandon(struct wire_out *out)
 {
     ensure(out->is_begun);

@@ -109,3 +109,14 @@ enum err wire_prefix(const struct wire_envelope *e, struct cursor *body, struct 
         *payload = found_payload;
     return c.bad ? ERR_PROTOCOL : OK;
 }
+
+bool wire_payload_has(struct bytes payload, const char *key)
+{
+    struct cursor c = cursor_of(payload);
+    bool is_there = false;
+    for (size_t left = payload.size ? cursor_be16(&c) : 0; left && !c.bad && !is_there; left--) {
+        is_there = bytes_equal(wire_string(&c), bytes_text(key));
+        (void)wire_value(&c);
+    }
+    return is_there && !c.bad;
+}

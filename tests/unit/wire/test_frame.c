@@ -25,13 +25,13 @@ static void put_filled(struct wire_out *out, int16_t stream, size_t n, uint8_t f
 /* ---- warnings ---- */
 
 /* _i: v4, v4 with LZ4, v5. */
-START_TEST(a_warning_comes_before_a_body_that_was_there)
+START_TEST(a_warning_comes_before_a_payload_and_a_body_that_were_there)
 {
     struct wire_out out;
     struct wire_in in;
     struct wire_envelope e;
     struct cursor body;
-    struct bytes warnings;
+    struct bytes warnings, payload;
     uint8_t filling[300];
     memset(filling, 7, sizeof filling);
     wire_out_init(&out, true, _i == 2 ? WIRE_V5 : WIRE_V4);
@@ -39,6 +39,7 @@ START_TEST(a_warning_comes_before_a_body_that_was_there)
     answer_void(wire_begin(&out, 0, 1, OPCODE_RESULT));
     wire_end(&out);
     struct buf *b = wire_begin(&out, 0, 2, OPCODE_RESULT);
+    wire_pay(&out, "k", bytes_text("v"));
     buf_put(b, filling, sizeof filling);
     wire_warn(&out, bytes_text("hi"));
     buf_put_u8(b, 9);
@@ -49,8 +50,9 @@ START_TEST(a_warning_comes_before_a_body_that_was_there)
     ck_assert_int_eq(wire_in_next(&in, &e, NULL), WIRE_ENVELOPE);
     ck_assert_int_eq(e.flags & WIRE_WARNING, 0);
     ck_assert_int_eq(wire_in_next(&in, &e, NULL), WIRE_ENVELOPE);
-    ck_assert_int_eq(wire_prefix(&e, &body, &warnings, NULL), OK);
+    ck_assert_int_eq(wire_prefix(&e, &body, &warnings, &payload), OK);
     expect_hex(warnings, "0001 0002 6869");
+    expect_hex(payload, "0001 0001 6b 00000001 76");
     ck_assert(bytes_equal(cursor_bytes(&body, sizeof filling), bytes_of(filling, sizeof filling)));
     ck_assert_uint_eq(cursor_u8(&body), 9);
     ck_assert_uint_eq(cursor_left(&body), 0);
@@ -426,7 +428,7 @@ int main(void)
     tcase_add_test(t, a_query_in_v5);
     tcase_add_test(t, the_example_frames_are_read);
     tcase_add_test(t, sixty_four_zeros_as_lz4);
-    tcase_add_loop_test(t, a_warning_comes_before_a_body_that_was_there, 0, 3);
+    tcase_add_loop_test(t, a_warning_comes_before_a_payload_and_a_body_that_were_there, 0, 3);
     tcase_add_test(t, a_large_envelope_is_cut_at_131071);
     tcase_add_loop_test(t, a_stream_cut_anywhere_gives_the_same_envelopes, 0, MODES);
     tcase_add_loop_test(t, memory_goes_back_after_a_large_envelope, 0, MODES);

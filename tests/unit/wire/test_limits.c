@@ -224,6 +224,22 @@ START_TEST(prefixes_are_taken_off)
 }
 END_TEST
 
+START_TEST(an_entry_of_a_payload_is_found_by_its_whole_name)
+{
+    struct buf b = { 0 };
+    put_hex(&b, "0002 0003 6b6579 00000001 76 0001 6b ffffffff");
+    struct bytes payload = buf_bytes(&b);
+    ck_assert(wire_payload_has(payload, "key"));
+    ck_assert(wire_payload_has(payload, "k")); /* its value is null */
+    ck_assert(!wire_payload_has(payload, "ke"));
+    ck_assert(!wire_payload_has(payload, "keys"));
+    ck_assert(!wire_payload_has((struct bytes){ 0 }, "key"));
+    for (size_t size = 0; size < b.size; size++)
+        ck_assert(!wire_payload_has(bytes_of(b.data, size), "k"));
+    buf_deinit(&b);
+}
+END_TEST
+
 /* Any bytes at all: no verdict but the four, no memory beyond the bound. */
 START_TEST(garbage_never_does_harm)
 {
@@ -268,6 +284,7 @@ int main(void)
     tcase_add_test(t, startups_answer_stays_outside_of_frames);
     tcase_add_test(t, an_abandoned_envelope_leaves_nothing);
     tcase_add_test(t, prefixes_are_taken_off);
+    tcase_add_test(t, an_entry_of_a_payload_is_found_by_its_whole_name);
     tcase_add_loop_test(t, garbage_never_does_harm, 0, 200);
     tcase_set_timeout(t, 120);
     suite_add_tcase(s, t);

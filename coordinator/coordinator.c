@@ -92,6 +92,13 @@ enum err coordinator_read_now(struct coordinator *c, const struct coordinator_re
     return ERR_WOULD_WAIT;
 }
 
+bool outcome_is_less(const struct coordinator_outcome *a, const struct coordinator_outcome *b)
+{
+    if (a->acked != b->acked)
+        return a->acked < b->acked;
+    return a->synced != b->synced ? a->synced < b->synced : a->hinted < b->hinted;
+}
+
 void coordinator_counts(const struct coordinator *c, struct coordinator_counts *out)
 {
     *out = c->counts;

@@ -1,6 +1,7 @@
 /* coordinator.h - carries out a request on the replicas and answers at its consistency level.
  *
  *     write.c   one mutation to all replicas; acks count up to the level; then it lingers
+ *     batch.c   a logged batch: kept by others, then written, then forgotten; batchlog.h keeps it
  *     hints.h   what a replica missed is kept on disk and delivered later
  *     read.c    one partition; scan.c a range of tokens, one stretch of the ring after the other
  *     ask.c     a round of a read: as many replicas as the level needs, whole rows, merged
@@ -15,6 +16,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 #include "cluster/cluster.h"
+#include "coordinator/batchlog.h"
 #include "coordinator/hints.h"
 #include "io/io.h"
 #include "model/model.h"
@@ -51,6 +53,9 @@ struct replica_slot {
     /* Inline, for a token of this very shard: ERR_WOULD_WAIT when it cannot. */
     enum err (*read_now)(void *context, const struct read *, struct arena *, struct read_sink *,
                          struct read_outcome *);
+    /* What the batchlog of this node is asked (batchlog_take), borrowed until completion. */
+    void (*batch)(void *context, struct io_req *, struct op *, struct bytes request,
+                  uint64_t deadline_ns);
 };
 struct coordinator_options {
     struct io *io;
@@ -70,6 +75,7 @@ struct coordinator_outcome {
     unsigned required, alive, received, failed; /* replicas */
     unsigned missing; /* ERR_UNAVAILABLE: the first dead one's node number */
     bool has_data;
+    bool is_of_batchlog; /* required, received and alive are keepers of a batch */
     /* As it was when the client was answered: of all replicas those that have acknowledged, of
      * these those where it was synced, and those for which a hint was kept. */
     unsigned replicas, acked, synced, hinted;
@@ -87,14 +93,33 @@ struct coordinator_write {
     struct bytes mutation; /* copied inside the call */
     uint64_t deadline_ns;
     /* NULL, or a second request of the same op, which completes with OK when the write no longer
-     * lingers: each replica has it, or has a hint, or was given up.  Its size is how many have it or
-     * have a hint. */
+     * lingers: each replica has it, or has a hint, or was given up.  Its size is how many have it
+     * or have a hint. */
     struct io_req *settled;
 };
 /* Completes at the level, or when it is out of reach, or at the deadline.  Then the write lingers
  * in the coordinator's hands until all replicas have answered or timed out. */
 void coordinator_write(struct coordinator *, struct io_req *, struct op *,
                        const struct coordinator_write *, struct coordinator_outcome *);
+
+/* A logged batch: kept by two other nodes before anything is written, so that they write it when
+ * this node dies.  From then on it will be written, and errors are timeouts or failures. */
+struct coordinator_batch {
+    enum level level;
+    size_t count; /* at least 1 */
+    const struct coordinator_batch_part {
+        const struct keyspace *keyspace;
+        int64_t token;
+        struct bytes mutation;
+    } *parts; /* copied inside the call, and what they point to */
+    uint64_t deadline_ns;
+};
+/* Completes when each mutation is at the level, or one cannot be.  The outcome is that of the one
+ * that failed, and with OK of the least.  Then the batch lingers until it can be forgotten. */
+void coordinator_batch(struct coordinator *, struct io_req *, struct op *,
+                       const struct coordinator_batch *, struct coordinator_outcome *);
+/* Have fewer replicas acknowledged, of as many fewer synced, or have fewer a hint? */
+bool outcome_is_less(const struct coordinator_outcome *, const struct coordinator_outcome *);
 
 struct coordinator_read {
     const struct keyspace *keyspace;
@@ -122,7 +147,7 @@ bool level_allows(enum level, bool is_write);
 bool level_is_local(enum level);
 
 struct coordinator_counts {
-    uint64_t writes, reads, scans, local_reads, unavailable, timeouts, failures, late_acks;
+    uint64_t writes, batches, reads, scans, local_reads, unavailable, timeouts, failures, late_acks;
     uint64_t in_flight;
 };
 void coordinator_counts(const struct coordinator *, struct coordinator_counts *out);

@@ -74,6 +74,12 @@ void ask_free_idle(struct coordinator *);
 void read_free_idle(struct coordinator *);
 void write_free_idle(struct coordinator *);
 
+/* ---- batch.c ---- */
+/* Which nodes keep a batch, of those that are up (a bit each, node 1 the lowest); how many: at most
+ * two, never this one. */
+unsigned batch_keepers(const struct ring *, unsigned self, uint64_t up, uint64_t random,
+                       unsigned out[2]);
+
 /* ---- read.c, scan.c ---- */
 void read_start(struct coordinator *, struct io_req *, struct op *, const struct coordinator_read *,
                 struct read_outcome *, struct coordinator_outcome *);

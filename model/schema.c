@@ -54,3 +54,20 @@ const struct column *table_column_by_number(const struct table *table, uint32_t 
             return &table->columns[i];
     return NULL;
 }
+
+const struct keyspace *keyspace_copy(const struct keyspace *k, struct arena *arena)
+{
+    struct keyspace *copy = arena_new(arena, struct keyspace);
+    copy->name = arena_text(arena, bytes_text(k->name));
+    copy->replication = k->replication;
+    copy->factor = k->factor;
+    copy->is_durable = k->is_durable;
+    copy->is_system = k->is_system;
+    copy->datacenters_count = k->datacenters_count;
+    copy->datacenters = arena_array(arena, struct datacenter_factor, k->datacenters_count);
+    for (size_t i = 0; i < k->datacenters_count; i++) {
+        const char *name = arena_text(arena, bytes_text(k->datacenters[i].name));
+        copy->datacenters[i] = (struct datacenter_factor){ name, k->datacenters[i].factor };
+    }
+    return copy;
+}

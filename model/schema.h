@@ -78,6 +78,8 @@ struct keyspace {
     struct map tables; /* by name: struct table, one reference each */
     struct map types;  /* by name: struct user_type */
 };
+/* A copy for who looks at it longer than the catalog may keep it; without tables and types. */
+const struct keyspace *keyspace_copy(const struct keyspace *, struct arena *);
 struct user_type {
     struct arena arena;
     const struct type *type; /* UDT, not frozen; tables have copies of it (schema_type.h) */

@@ -248,21 +248,7 @@ static struct op_next request_begin(struct op *op)
 static const struct keyspace *request_keyspace(struct request *r, const char *name)
 {
     const struct keyspace *k = catalog_keyspace(&r->shard->catalog, name);
-    if (!k)
-        return NULL;
-    struct keyspace *kept = arena_new(&r->arena, struct keyspace);
-    kept->name = arena_text(&r->arena, bytes_text(k->name));
-    kept->replication = k->replication;
-    kept->factor = k->factor;
-    kept->is_durable = k->is_durable;
-    kept->is_system = k->is_system;
-    kept->datacenters_count = k->datacenters_count;
-    kept->datacenters = arena_array(&r->arena, struct datacenter_factor, k->datacenters_count);
-    for (size_t i = 0; i < k->datacenters_count; i++) {
-        kept->datacenters[i] = k->datacenters[i];
-        kept->datacenters[i].name = arena_text(&r->arena, bytes_text(k->datacenters[i].name));
-    }
-    return kept;
+    return k ? keyspace_copy(k, &r->arena) : NULL;
 }
 
 static struct op_next request_read(struct op *op)

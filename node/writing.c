@@ -34,19 +34,12 @@ bool writing_is_busy(const struct writing *w)
     return false;
 }
 
-static bool is_less(const struct coordinator_outcome *a, const struct coordinator_outcome *b)
-{
-    if (a->acked != b->acked)
-        return a->acked < b->acked;
-    return a->synced != b->synced ? a->synced < b->synced : a->hinted < b->hinted;
-}
-
 enum err writing_result(const struct writing *w, struct coordinator_outcome *out)
 {
     *out = (struct coordinator_outcome){ 0 };
     for (size_t i = 0; i < w->count; i++) {
         const struct writing_part *part = &w->parts[i];
-        if (i == 0 || part->req.err != OK || is_less(&part->outcome, out))
+        if (i == 0 || part->req.err != OK || outcome_is_less(&part->outcome, out))
             *out = part->outcome;
         if (part->req.err != OK)
             return part->req.err;

@@ -187,7 +187,8 @@ static enum err body_decode(const struct layout *layout, const struct unfiltered
         marker_body_decode(layout, start->kind, body, &out->marker);
     } else {
         out->row = (struct row){ .key = prefix->key, .clustering = prefix->raw };
-        row_body_decode(layout, start, body, space, &out->row);
+        if (!row_stays_packed(layout, start, body, out))
+            row_body_decode(layout, start, body, space, &out->row);
     }
     return body->bad || cursor_left(body) ? ERR_CORRUPT : OK;
 }
@@ -232,13 +233,15 @@ static enum err body_find(struct cursor *c, struct cursor *body, uint64_t *more)
     return OK;
 }
 
-enum err unfiltered_read(const struct layout *layout, struct bytes window, struct row_space *space,
-                         struct unfiltered *out, size_t *wanted)
+static enum err window_read(const struct layout *layout, struct bytes window,
+                            struct row_space *space, bool may_pack, struct unfiltered *out,
+                            size_t *wanted)
 {
     struct unfiltered_start start;
     struct prefix prefix = { { 0 }, { 0 } };
     struct cursor c = cursor_of(window), body;
     uint64_t more = 0;
+    out->is_packed = false;
     if (window.size &&
         *window.data == END_OF_PARTITION) { /* as often as a row, where rows are few */
         out->kind = UNFILTERED_END;
@@ -247,6 +250,7 @@ enum err unfiltered_read(const struct layout *layout, struct bytes window, struc
     }
     enum err err = place_decode(layout, &c, space, &start, &prefix);
     if (err == OK) {
+        start.may_pack = may_pack;
         out->kind = kind_of(&start);
         err = body_find(&c, &body, &more);
         if (err == OK)
@@ -258,6 +262,18 @@ enum err unfiltered_read(const struct layout *layout, struct bytes window, struc
     if (err == ERR_WOULD_WAIT)
         *wanted = more ? window.size + (size_t)more : wanted_more(window);
     return err;
+}
+
+enum err unfiltered_read(const struct layout *layout, struct bytes window, struct row_space *space,
+                         struct unfiltered *out, size_t *wanted)
+{
+    return window_read(layout, window, space, false, out, wanted);
+}
+
+enum err unfiltered_read_packed(const struct layout *layout, struct bytes window,
+                                struct row_space *space, struct unfiltered *out, size_t *wanted)
+{
+    return window_read(layout, window, space, true, out, wanted);
 }
 
 /* What is not whole in a window that must hold it whole is corrupt. */

@@ -36,6 +36,8 @@ struct unfiltered {
     size_t size_bytes; /* in the file, with flags and size */
     struct row row;    /* STATIC, ROW: bytes borrowed from the window, key and cells in the space */
     struct marker marker;
+    bool is_packed; /* ROW: its cells stand in `packed`, borrowed from the window; `row` has none */
+    struct bytes packed;
 };
 /* How many bytes the unfiltered at the window's begin takes.  OK; ERR_WOULD_WAIT and *wanted (more
  * than the window); ERR_CORRUPT. */
@@ -47,11 +49,25 @@ enum err unfiltered_decode(const struct layout *, struct bytes window, struct ro
 /* Both at once: of a window that may hold it whole. */
 enum err unfiltered_read(const struct layout *, struct bytes window, struct row_space *,
                          struct unfiltered *out, size_t *wanted);
+/* The same for who moves rows from file to file: a row that has a value in each column, all as old
+ * as its liveness, and no TTL and no deletion, is left packed: its cells are not decoded.  Any
+ * other row is read as above. */
+enum err unfiltered_read_packed(const struct layout *, struct bytes window, struct row_space *,
+                                struct unfiltered *out, size_t *wanted);
+/* Decodes the cells after all, into the space that the row was read into. */
+void unfiltered_unpack(const struct layout *, struct row_space *, struct unfiltered *);
+/* Do packed cells that one layout has read stand in a file of the other as they are?  Only where
+ * all columns are simple ones, and none is a counter or has been dropped. */
+bool layout_packs_alike(const struct layout *from, const struct layout *to);
+
 /* Appends.  prev_bytes: facts 2.7.  Returns how many bytes stand before the size: flags, then the
  * row's or marker's place.  Times later than layout_seconds_max are written as that. */
 size_t row_write(const struct layout *, const struct row *, uint64_t prev_bytes, struct buf *out);
 size_t marker_write(const struct layout *, const struct marker *, uint64_t prev_bytes,
                     struct buf *out);
+/* A row that is packed; its layout packs alike. */
+size_t packed_row_write(const struct layout *, const struct row *, struct bytes packed,
+                        uint64_t prev_bytes, struct buf *out);
 /* A static row that is NULL is the empty one. */
 void static_row_write(const struct layout *, const struct row *, struct buf *out);
 

@@ -134,8 +134,9 @@ struct deletion take_deletion(const struct layout *, struct cursor *);
 /* What stands before the clustering values of an unfiltered. */
 struct unfiltered_start {
     uint8_t flags, extension;
-    uint8_t kind; /* CLUSTERING; of a marker its bound's */
-    size_t count; /* of clustering values */
+    uint8_t kind;  /* CLUSTERING; of a marker its bound's */
+    bool may_pack; /* the cells of the row may stay packed: the reader says */
+    size_t count;  /* of clustering values */
 };
 /* OK, ERR_WOULD_WAIT (the cursor ran out), ERR_CORRUPT. */
 enum err start_read(const struct layout *, struct cursor *, struct unfiltered_start *out);
@@ -153,3 +154,9 @@ enum err prefix_skip(const struct layout *, struct cursor *, size_t count);
 /* Reads a row behind its size: `c` ends where the row ends.  Any fault makes the cursor bad. */
 void row_body_decode(const struct layout *, const struct unfiltered_start *, struct cursor *,
                      struct row_space *, struct row *out);
+/* Of a regular row, whose liveness is known: the cells of all columns, and nothing else. */
+void row_cells_decode(const struct layout *, struct cursor *, struct row_space *, struct row *out);
+/* May and can the row stay packed?  Then its liveness has been taken, and the cursor stands behind
+ * it; else the cursor has not moved. */
+bool row_stays_packed(const struct layout *, const struct unfiltered_start *, struct cursor *,
+                      struct unfiltered *out);

@@ -267,18 +267,10 @@ static struct liveness take_liveness(const struct layout *layout, unsigned flags
     return liveness;
 }
 
-void row_body_decode(const struct layout *layout, const struct unfiltered_start *start,
-                     struct cursor *c, struct row_space *space, struct row *out)
+static void cells_decode(const struct layout *layout, const struct unfiltered_start *start,
+                         struct cursor *c, struct row_space *space, struct row *out)
 {
-    bool is_static = start->extension & EXTENSION_STATIC;
-    out->liveness = take_liveness(layout, start->flags, c);
-    out->deletion = deletion_none();
-    if (start->flags & HAS_DELETION)
-        out->deletion = take_deletion(layout, c);
-    if (start->extension & EXTENSION_SHADOWABLE &&
-        out->liveness.timestamp > out->deletion.timestamp)
-        out->deletion = deletion_none();
-    struct columns columns = columns_of(layout, is_static);
+    struct columns columns = columns_of(layout, start->extension & EXTENSION_STATIC);
     struct run runs[COLUMNS_MAX];
     struct row_reader r = { .layout = layout,
                             .columns = columns,
@@ -288,4 +280,24 @@ void row_body_decode(const struct layout *layout, const struct unfiltered_start 
                             .runs = columns.are_ranked ? NULL : runs,
                             .has_deletions = start->flags & HAS_COMPLEX_DELETION };
     take_cells(&r, start->flags & HAS_ALL_COLUMNS, out);
+}
+
+void row_cells_decode(const struct layout *layout, struct cursor *c, struct row_space *space,
+                      struct row *out)
+{
+    static const struct unfiltered_start all = { .flags = HAS_ALL_COLUMNS };
+    cells_decode(layout, &all, c, space, out);
+}
+
+void row_body_decode(const struct layout *layout, const struct unfiltered_start *start,
+                     struct cursor *c, struct row_space *space, struct row *out)
+{
+    out->liveness = take_liveness(layout, start->flags, c);
+    out->deletion = deletion_none();
+    if (start->flags & HAS_DELETION)
+        out->deletion = take_deletion(layout, c);
+    if (start->extension & EXTENSION_SHADOWABLE &&
+        out->liveness.timestamp > out->deletion.timestamp)
+        out->deletion = deletion_none();
+    cells_decode(layout, start, c, space, out);
 }

@@ -273,6 +273,15 @@ static void unfiltered_end(struct sstable_writer *w, uint64_t at, uint8_t kind, 
     plain_pack(w);
 }
 
+/* start: of the row in the stream, its flags and its place. */
+static void row_end(struct sstable_writer *w, uint64_t at, const struct row *row,
+                    struct bytes start)
+{
+    struct bytes prefix = bytes_of(start.data + 1, start.size - 1);
+    index_builder_add(&w->blocks, UNFILTERED_KIND_ROW, prefix, w->open, position(w));
+    unfiltered_end(w, at, UNFILTERED_KIND_ROW, row->key, row->clustering);
+}
+
 void sstable_writer_row(struct sstable_writer *w, const struct row *row)
 {
     ensure(!row_is_static(row));
@@ -282,10 +291,23 @@ void sstable_writer_row(struct sstable_writer *w, const struct row *row)
     uint64_t at = unfiltered_begin(w, row->key);
     size_t begin = w->plain.size;
     size_t start = row_write(&w->layout, row, at - w->previous_at, &w->plain);
-    struct bytes prefix = bytes_of(w->plain.data + begin + 1, start - 1);
-    index_builder_add(&w->blocks, UNFILTERED_KIND_ROW, prefix, w->open, position(w));
     writer_stats_row(&w->stats, row);
-    unfiltered_end(w, at, UNFILTERED_KIND_ROW, row->key, row->clustering);
+    row_end(w, at, row, bytes_of(w->plain.data + begin, start));
+}
+
+bool sstable_writer_packs(const struct sstable_writer *w, const struct layout *from)
+{
+    return layout_packs_alike(from, &w->layout);
+}
+
+void sstable_writer_packed_row(struct sstable_writer *w, const struct row *row, struct bytes packed)
+{
+    ensure(!row_is_static(row) && row->cells_count == 0);
+    uint64_t at = unfiltered_begin(w, row->key);
+    size_t begin = w->plain.size;
+    size_t start = packed_row_write(&w->layout, row, packed, at - w->previous_at, &w->plain);
+    writer_stats_packed_row(&w->stats, row);
+    row_end(w, at, row, bytes_of(w->plain.data + begin, start));
 }
 
 static bool is_same(struct deletion a, struct deletion b)

@@ -43,6 +43,9 @@ void sstable_writer_static(struct sstable_writer *, const struct row *);
 /* Nothing of a row is kept.  Cells of columns that the table has no more are left out, and a row of
  * which nothing is left is not written. */
 void sstable_writer_row(struct sstable_writer *, const struct row *);
+/* The same of a row that is packed (unfiltered.h): of a layout that the writer packs alike. */
+void sstable_writer_packed_row(struct sstable_writer *, const struct row *, struct bytes packed);
+bool sstable_writer_packs(const struct sstable_writer *, const struct layout *from);
 /* `before` is what is open there, `after` is open from then on; the last one closes. */
 void sstable_writer_marker(struct sstable_writer *, const struct marker *);
 /* A partition without anything (no deletion, no row, no marker) is taken back. */

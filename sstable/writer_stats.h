@@ -35,6 +35,8 @@ void writer_stats_deletion(struct writer_stats *, struct deletion); /* of anythi
 void writer_stats_partition(struct writer_stats *, struct deletion);
 /* Rows that have anything, static ones too. */
 void writer_stats_row(struct writer_stats *, const struct row *);
+/* One that is packed (unfiltered.h). */
+void writer_stats_packed_row(struct writer_stats *, const struct row *);
 /* The first row or marker of a partition, and the last one. */
 void writer_stats_low(struct writer_stats *, uint8_t kind, struct bytes key, struct bytes raw);
 /* Is it above all others so far?  Then it is to be told by writer_stats_high. */

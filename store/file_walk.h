@@ -36,6 +36,7 @@ struct file_walk {
     /* inside of it */
     struct bytes low, high; /* borrowed from who entered; empty: open */
     bool is_reversed;
+    bool keeps_packed;      /* heads are left packed where they can be (unfiltered.h) */
     struct unfiltered head; /* kind END: behind the last one */
     struct deletion open;   /* what covers the place before the head, in the walk's direction */
     enum walk_stage stage;
@@ -72,3 +73,5 @@ enum err file_walk_static(struct file_walk *, struct fetch *, struct unfiltered 
 /* Rows and markers from low to high, or back; both stay in place meanwhile. */
 enum err file_walk_enter(struct file_walk *, struct fetch *, struct slice, bool is_reversed);
 enum err file_walk_next(struct file_walk *, struct fetch *);
+/* The head that was left packed, with its cells. */
+void file_walk_unpack(struct file_walk *);

@@ -32,7 +32,8 @@ enum err walk_decode(struct file_walk *w, struct fetch *f, uint64_t at, struct u
         e = window_see(&w->data, f, at, asked);
         if (e)
             return e;
-        e = unfiltered_read(layout, w->data.bytes, &w->space, out, &wanted);
+        e = w->keeps_packed ? unfiltered_read_packed(layout, w->data.bytes, &w->space, out, &wanted)
+                            : unfiltered_read(layout, w->data.bytes, &w->space, out, &wanted);
         bool is_cut = w->data.bytes.size < asked || wanted > UNFILTERED_BYTES_MAX;
         if (e == ERR_WOULD_WAIT && is_cut)
             e = ERR_CORRUPT;
@@ -254,6 +255,11 @@ enum err file_walk_enter(struct file_walk *w, struct fetch *f, struct slice slic
     if (e == OK)
         w->stage = WALK_IN;
     return e;
+}
+
+void file_walk_unpack(struct file_walk *w)
+{
+    unfiltered_unpack(&w->sstable->layout, &w->space, &w->head);
 }
 
 enum err file_walk_next(struct file_walk *w, struct fetch *f)

@@ -130,6 +130,29 @@ static size_t most_deleted(const struct heads *h, size_t first)
     return at;
 }
 
+const struct source *heads_packed(const struct heads *h, size_t first, size_t count,
+                                  struct deletion shadow)
+{
+    const struct source *best = h->members[first];
+    const struct bytes key = best->head->row.key, clustering = best->head->row.clustering;
+    int64_t newest = shadow.timestamp;
+    bool has_won = false;
+    for (size_t i = first; i < h->members_count && count > 0; i++) {
+        const struct source *s = h->members[i];
+        if (!source_has_head(s, key))
+            continue;
+        if (!s->head->is_packed || !bytes_equal(s->head->row.clustering, clustering))
+            return NULL; /* bytes may differ where values are equal: one form is chosen */
+        int64_t timestamp = s->head->row.liveness.timestamp;
+        if (timestamp >= newest)
+            has_won = timestamp > newest;
+        if (timestamp > newest)
+            newest = timestamp, best = s;
+        count--;
+    }
+    return has_won ? best : NULL;
+}
+
 const struct row *heads_row(const struct heads *h, size_t first, size_t count,
                             const struct table *table, struct deletion shadow, struct arena *arena)
 {

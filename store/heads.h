@@ -33,5 +33,9 @@ void heads_pass_markers(const struct heads *, struct bytes key);
  * is borrowed from the one source that has it where nothing had to be done, else in the arena. */
 const struct row *heads_row(const struct heads *, size_t first, size_t count, const struct table *,
                             struct deletion shadow, struct arena *);
+/* The member whose packed row (unfiltered.h) is all that is left of the nearest key: newer than all
+ * others there, which are packed too, and than what covers them.  NULL: their cells decide. */
+const struct source *heads_packed(const struct heads *, size_t first, size_t count,
+                                  struct deletion shadow);
 /* One that may be changed; its keys and values are borrowed. */
 struct row *row_copied(struct arena *, const struct row *);

@@ -8,6 +8,9 @@
  * (heads.h): the newest wins, what is covered goes.  Then, on what has won, purge.h: so nothing
  * that was shadowed can come back, since what shadows it goes after it or stays.
  *
+ * Rows that stay packed (unfiltered.h) and are newer than all else at their key go to the writer as
+ * they stand; the cells of others are decoded when they are needed.
+ *
  * Invariants: 1. A partition reaches the writer with the first thing that is left of it.  2. Keys
  * ascend in what comes out: an input that goes back is damaged.  3. `open` is the newest range
  * tombstone over the place before the heads, unpurged; what of it may be told is purged on its way
@@ -30,6 +33,8 @@ struct input {
     struct fetch fetch;
     struct read_cost cost;
     struct unfiltered statics;
+    const struct sstable_writer *asked; /* whether it packs as the input does: */
+    bool packs;
     uint64_t plain, stored; /* bytes that are in the counts */
 };
 struct merging {
@@ -310,12 +315,23 @@ static enum err statics(struct merging *m, struct sstable_writer *writer, struct
     return OK;
 }
 
-static enum err rows_enter(struct merging *m, struct report *report)
+/* Writers come one after the other, all of the same table. */
+static bool packs(struct input *in, const struct sstable_writer *writer)
+{
+    if (in->asked != writer)
+        in->packs = sstable_writer_packs(writer, &in->sstable->layout);
+    in->asked = writer;
+    return in->packs;
+}
+
+static enum err rows_enter(struct merging *m, const struct sstable_writer *writer,
+                           struct report *report)
 {
     for (; m->at < m->heads.members_count; m->at++) {
         struct source *s = m->heads.members[m->at];
         size_t i = number_of(m, s);
         s->is_taken = false;
+        s->walk->keeps_packed = !m->is_foreign && packs(&m->inputs[i], writer);
         enum err e = source_enter(s, &m->inputs[i].fetch, (struct slice){ 0 }, false);
         if (e)
             return failed(m, i, e, report);
@@ -377,13 +393,32 @@ static enum err markers_take(struct merging *m, size_t first, struct bytes key,
     return OK;
 }
 
+static void unpack(const struct merging *m, size_t first)
+{
+    struct bytes key = m->heads.members[first]->head->row.key;
+    for (size_t i = first; i < m->heads.members_count; i++) {
+        const struct source *s = m->heads.members[i];
+        if (s->head->is_packed && source_has_head(s, key))
+            file_walk_unpack(s->walk);
+    }
+}
+
 static void row_take(struct merging *m, size_t first, size_t members, struct sstable_writer *writer)
 {
-    const struct row *row = row_at(m, first, members);
+    struct deletion shadow = deletion_newer(m->deletion, m->open);
+    const struct source *packed = heads_packed(&m->heads, first, members, shadow);
+    const struct row *row = packed ? &packed->head->row : NULL;
+    if (!packed) {
+        unpack(m, first);
+        row = row_at(m, first, members);
+    }
     if (!row)
         return;
     enter(m, writer);
-    sstable_writer_row(writer, row);
+    if (packed)
+        sstable_writer_packed_row(writer, row, packed->head->packed);
+    else
+        sstable_writer_row(writer, row);
     m->counts.rows++;
 }
 
@@ -438,7 +473,7 @@ static enum err stage_run(struct merging *m, struct sstable_writer *writer, stru
     case STATICS:
         return statics(m, writer, report);
     case ENTER:
-        return rows_enter(m, report);
+        return rows_enter(m, writer, report);
     case ROWS:
         return rows(m, writer, report);
     case LEAVE:

@@ -1,20 +1,26 @@
 /* btree.c - a B+ tree in a slab.
  *
- *     node:  | header | heads: u64 x room | keys: bytes x room | items: pointer x room |
+ *     node:  | header | heads: u64 x places | slots: u8 x room | entries: key, item x room |
  *
  * All nodes look alike.  In a leaf an item is a value; in an inner node item i is the child whose
  * first key is key i.  A head is the key's first 8 bytes as a big-endian number (shorter keys are
  * filled up with zeros), so keys of different heads are ordered by them, and only a tie looks at
  * the keys themselves.
  *
- * A tree of few entries is one leaf that grows 3, 7, 15, 31, 63 (each fills a slab class exactly);
- * from then on every node has 63 places.
+ * Heads are in order; entries stand as they came, and slot i says where the i-th in order is.  So a
+ * search stays within the heads, and a new entry moves heads and slots, which the search has
+ * fetched, and not the entries, which lie on twice as many lines of the cache.
+ *
+ * A tree of few entries is one leaf that grows 3, 7, 14, 30, 60 (each fills a slab class); from
+ * then on every node has 60 places.
  *
  * Invariants
  *   1. Key i of an inner node is, by pointer, the first key of child i; also for i = 0.  So no node
  *      ever borrows a key whose entry has gone.
  *   2. No node is empty; an empty tree has no node.
  *   3. All leaves are at the same depth and linked in order.
+ *   4. The slots of a node with n entries are 0 .. n - 1, in any order.
+ *   5. Heads behind the last entry are the largest there is, as many as the search looks at.
  *
  * Removal merges a node with a neighbour under the same parent once both fit into half a node, and
  * else leaves it thin: a memtable hardly ever removes.  An ascending series of keys fills nodes
@@ -25,12 +31,18 @@
 
 #include "base/buf.h"
 
-enum { ROOM_LEAST = 3, ROOM_MOST = 63, HEIGHT_MOST = 16 };
+static const uint8_t rooms[] = { 3, 7, 14, 30, 60 };
+enum { ROOM_LEAST = 3, ROOM_MOST = 60, HEIGHT_MOST = 16 };
+enum { GROUP = 8 }; /* heads that a search tells apart by their last one, and then one by one */
+
+struct entry {
+    struct bytes key;
+    void *item;
+};
 
 struct btree_node {
     struct btree_node *prev, *next; /* leaves only */
     uint32_t count, room;
-    uint64_t unused; /* heads start on a multiple of 32 */
     uint64_t heads[];
 };
 
@@ -40,22 +52,36 @@ struct path {
     unsigned index[HEIGHT_MOST];
 };
 
-static size_t node_bytes(unsigned room)
+/* So many heads that the last group has all but its last one. */
+static size_t heads_places(size_t room) { return room / GROUP * GROUP + GROUP - 1; }
+
+static size_t slots_bytes(size_t room) { return (room + 7) / 8 * 8; }
+
+static size_t node_bytes(size_t room)
 {
-    size_t entry = sizeof(uint64_t) + sizeof(struct bytes) + sizeof(void *);
-    return sizeof(struct btree_node) + room * entry;
+    return sizeof(struct btree_node) + heads_places(room) * sizeof(uint64_t) + slots_bytes(room) +
+           room * sizeof(struct entry);
 }
 
-static struct bytes *node_keys(const struct btree_node *n)
+static uint8_t *node_slots(const struct btree_node *n)
 {
-    return (struct bytes *)(void *)(n->heads + n->room);
+    return (uint8_t *)(n->heads + heads_places(n->room));
 }
 
-static void **node_items(const struct btree_node *n) { return (void **)(node_keys(n) + n->room); }
-
-static struct btree_node *node_child(const struct btree_node *n, unsigned i)
+static struct entry *node_entries(const struct btree_node *n)
 {
-    return node_items(n)[i];
+    return (struct entry *)(void *)(node_slots(n) + slots_bytes(n->room));
+}
+
+/* The i-th in order. */
+static struct entry *node_entry(const struct btree_node *n, size_t i)
+{
+    return &node_entries(n)[node_slots(n)[i]];
+}
+
+static struct btree_node *node_child(const struct btree_node *n, size_t i)
+{
+    return node_entry(n, i)->item;
 }
 
 static uint64_t head_of(struct bytes key)
@@ -77,17 +103,17 @@ static int tied_compare(struct bytes a, struct bytes b)
     return bytes_compare(bytes_of(a.data + 8, a.size - 8), bytes_of(b.data + 8, b.size - 8));
 }
 
-/* How many heads are less.  The steps are additions, not branches: which way a search goes cannot
- * be foretold, and a processor that guesses wrong loses more than the step costs. */
+/* How many heads are less.  Nothing waits for the comparison before it, and no branch has to be
+ * guessed: which way a search goes cannot be foretold. */
 static unsigned heads_below(const struct btree_node *n, uint64_t head)
 {
-    unsigned low = 0, left = n->count;
-    while (left > 1) {
-        unsigned half = left / 2;
-        low += half & (0u - (n->heads[low + half - 1] < head));
-        left -= half;
-    }
-    return low + (n->heads[low] < head);
+    unsigned groups = 0, low = 0;
+    for (size_t i = GROUP - 1; i < n->room; i += GROUP)
+        groups += n->heads[i] < head;
+    const uint64_t *heads = n->heads + groups * (size_t)GROUP;
+    for (size_t i = 0; i < GROUP - 1; i++)
+        low += heads[i] < head;
+    return groups * GROUP + low;
 }
 
 /* How many keys of the node are less than key; `*equal` if the next one is it. */
@@ -97,13 +123,13 @@ static unsigned node_find(const struct btree_node *n, uint64_t head, struct byte
     *equal = false;
     if (low == n->count || n->heads[low] != head)
         return low;
-    int c = tied_compare(node_keys(n)[low], key);
+    int c = tied_compare(node_entry(n, low)->key, key);
     *equal = c == 0;
     if (c >= 0)
         return low;
     for (low++; low < high;) {
         unsigned middle = low + (high - low) / 2;
-        c = n->heads[middle] == head ? tied_compare(node_keys(n)[middle], key) : 1;
+        c = n->heads[middle] == head ? tied_compare(node_entry(n, middle)->key, key) : 1;
         *equal = *equal || c == 0;
         if (c < 0)
             low = middle + 1;
@@ -121,12 +147,13 @@ static unsigned node_descend(const struct btree_node *n, uint64_t head, struct b
     return equal || i == 0 ? i : i - 1;
 }
 
-/* Has the processor fetch all heads of a node at once: a search would wait for one line of them
- * after the other. */
+/* Has the processor fetch all heads and slots of a node at once: a search would wait for one line
+ * of them after the other. */
 static struct btree_node *node_ahead(struct btree_node *n)
 {
-    enum { LINE_BYTES = 64, HEADS_BYTES = ROOM_MOST * sizeof(uint64_t) };
-    for (size_t i = 0; i < sizeof *n + HEADS_BYTES; i += LINE_BYTES)
+    enum { LINE_BYTES = 64 };
+    const size_t bytes = node_bytes(ROOM_MOST) - ROOM_MOST * sizeof(struct entry);
+    for (size_t i = 0; i < bytes; i += LINE_BYTES)
         __builtin_prefetch((const uint8_t *)n + i);
     return n;
 }
@@ -163,6 +190,7 @@ static struct btree_node *node_new(struct btree *t, unsigned room)
 {
     struct btree_node *n = slab_alloc(t->slab, node_bytes(room));
     *n = (struct btree_node){ .room = room };
+    memset(n->heads, UINT8_MAX, heads_places(room) * sizeof n->heads[0]);
     return n;
 }
 
@@ -185,52 +213,76 @@ void btree_deinit(struct btree *t)
     btree_init(t, t->slab);
 }
 
+static void node_insert(struct btree_node *n, size_t i, struct bytes key, void *item)
+{
+    ensure(n->count < n->room);
+    ensure(i <= n->count);
+    size_t behind = n->count - i;
+    uint8_t *slots = node_slots(n);
+    memmove(n->heads + i + 1, n->heads + i, behind * sizeof n->heads[0]);
+    memmove(slots + i + 1, slots + i, behind);
+    n->heads[i] = head_of(key);
+    slots[i] = (uint8_t)n->count;
+    node_entries(n)[n->count++] = (struct entry){ key, item };
+}
+
+/* The last slot moves into the one that gets free. */
+static void node_erase(struct btree_node *n, size_t i)
+{
+    ensure(i < n->count);
+    size_t behind = --n->count - i;
+    uint8_t *slots = node_slots(n), slot = slots[i];
+    memmove(n->heads + i, n->heads + i + 1, behind * sizeof n->heads[0]);
+    memmove(slots + i, slots + i + 1, behind);
+    n->heads[n->count] = UINT64_MAX;
+    uint8_t *last = memchr(slots, (int)n->count, n->count);
+    if (!last)
+        return;
+    node_entries(n)[slot] = node_entries(n)[n->count];
+    *last = slot;
+}
+
 /* Appends `count` entries of `from`, from index `at` on. */
-static void node_append(struct btree_node *to, const struct btree_node *from, unsigned at,
-                        unsigned count)
+static void node_append(struct btree_node *to, const struct btree_node *from, size_t at,
+                        size_t count)
 {
     ensure(to->count + count <= to->room);
     ensure(at + count <= from->count);
     memcpy(to->heads + to->count, from->heads + at, count * sizeof to->heads[0]);
-    memcpy(node_keys(to) + to->count, node_keys(from) + at, count * sizeof(struct bytes));
-    memcpy(node_items(to) + to->count, node_items(from) + at, count * sizeof(void *));
-    to->count += count;
+    for (size_t i = at; i < at + count; i++, to->count++) {
+        node_slots(to)[to->count] = (uint8_t)to->count;
+        node_entries(to)[to->count] = *node_entry(from, i);
+    }
 }
 
-static void node_set(struct btree_node *n, unsigned i, struct bytes key, void *item)
+/* Only the first ones stay. */
+static void node_cut(struct btree_node *n, size_t keep)
 {
-    n->heads[i] = head_of(key);
-    node_keys(n)[i] = key;
-    node_items(n)[i] = item;
+    struct entry kept[ROOM_MOST];
+    ensure(keep < n->count);
+    for (size_t i = 0; i < keep; i++)
+        kept[i] = *node_entry(n, i);
+    memcpy(node_entries(n), kept, keep * sizeof kept[0]);
+    for (size_t i = 0; i < keep; i++)
+        node_slots(n)[i] = (uint8_t)i;
+    memset(n->heads + keep, UINT8_MAX, (n->count - keep) * sizeof n->heads[0]);
+    n->count = (uint32_t)keep;
 }
 
-static void node_insert(struct btree_node *n, unsigned i, struct bytes key, void *item)
+static unsigned room_above(unsigned room)
 {
-    ensure(n->count < n->room);
-    ensure(i <= n->count);
-    unsigned behind = n->count - i;
-    memmove(n->heads + i + 1, n->heads + i, behind * sizeof n->heads[0]);
-    memmove(node_keys(n) + i + 1, node_keys(n) + i, behind * sizeof(struct bytes));
-    memmove(node_items(n) + i + 1, node_items(n) + i, behind * sizeof(void *));
-    node_set(n, i, key, item);
-    n->count++;
-}
-
-static void node_erase(struct btree_node *n, unsigned i)
-{
-    ensure(i < n->count);
-    unsigned behind = n->count - i - 1;
-    memmove(n->heads + i, n->heads + i + 1, behind * sizeof n->heads[0]);
-    memmove(node_keys(n) + i, node_keys(n) + i + 1, behind * sizeof(struct bytes));
-    memmove(node_items(n) + i, node_items(n) + i + 1, behind * sizeof(void *));
-    n->count--;
+    size_t i = 0;
+    while (rooms[i] <= room)
+        i++;
+    return rooms[i];
 }
 
 /* Gives the only leaf more room. */
 static void btree_widen(struct btree *t)
 {
     struct btree_node *old = t->root;
-    struct btree_node *wide = node_new(t, old->room * 2 + 1);
+    ensure(old->room < ROOM_MOST);
+    struct btree_node *wide = node_new(t, room_above(old->room));
     ensure(t->height == 1);
     node_append(wide, old, 0, old->count);
     node_free(t, old);
@@ -266,7 +318,7 @@ static void path_copy_first(const struct path *path, unsigned level)
     const struct btree_node *below = path->node[level - 1];
     struct btree_node *n = path->node[level];
     n->heads[path->index[level]] = below->heads[0];
-    node_keys(n)[path->index[level]] = node_keys(below)[0];
+    node_entry(n, path->index[level])->key = node_entry(below, 0)->key;
 }
 
 /* Restores invariant 1 after the first key of the leaf on the path has changed. */
@@ -284,7 +336,7 @@ static void btree_raise(struct btree *t, struct path *path)
 {
     ensure(t->height < HEIGHT_MOST);
     struct btree_node *root = node_new(t, ROOM_MOST);
-    node_insert(root, 0, node_keys(t->root)[0], t->root);
+    node_insert(root, 0, node_entry(t->root, 0)->key, t->root);
     path->node[t->height] = root;
     path->index[t->height] = 0;
     t->root = root;
@@ -304,10 +356,10 @@ static void path_split(struct btree *t, struct path *path, unsigned level)
     bool is_appending = path->node[0] == t->last && path->index[0] == path->node[0]->count;
     unsigned keep = is_appending ? n->count - 1 : n->count / 2;
     node_append(right, n, keep, n->count - keep);
-    n->count = keep;
+    node_cut(n, keep);
     if (level == 0)
         leaf_link_after(t, n, right);
-    node_insert(parent, path->index[level + 1] + 1, node_keys(right)[0], right);
+    node_insert(parent, path->index[level + 1] + 1, node_entry(right, 0)->key, right);
     if (path->index[level] >= keep) {
         path->node[level] = right;
         path->index[level] -= keep;
@@ -348,7 +400,7 @@ void **btree_slot(struct btree *t, struct bytes key, bool *is_new)
     *is_new = !btree_walk_or_begin(t, key, &path);
     if (*is_new)
         path_insert(t, &path, key);
-    return &node_items(path.node[0])[path.index[0]];
+    return &node_entry(path.node[0], path.index[0])->item;
 }
 
 void *btree_get_or_make(struct btree *t, struct bytes key,
@@ -357,11 +409,11 @@ void *btree_get_or_make(struct btree *t, struct bytes key,
 {
     struct path path;
     if (btree_walk_or_begin(t, key, &path))
-        return node_items(path.node[0])[path.index[0]];
+        return node_entry(path.node[0], path.index[0])->item;
     struct bytes lasting;
     void *value = make(context, key, &lasting);
     path_insert(t, &path, lasting);
-    return node_items(path.node[0])[path.index[0]] = value;
+    return node_entry(path.node[0], path.index[0])->item = value;
 }
 
 void btree_rekey(struct btree *t, struct bytes lasting)
@@ -370,7 +422,7 @@ void btree_rekey(struct btree *t, struct bytes lasting)
     ensure(t->count > 0);
     bool found = btree_walk(t, lasting, &path);
     ensure(found);
-    node_keys(path.node[0])[path.index[0]] = lasting;
+    node_entry(path.node[0], path.index[0])->key = lasting;
     if (path.index[0] == 0)
         path_fix(t, &path);
 }
@@ -432,12 +484,24 @@ void *btree_remove(struct btree *t, struct bytes key)
     struct path path;
     if (!t->root || !btree_walk(t, key, &path))
         return NULL;
-    void *value = node_items(path.node[0])[path.index[0]];
+    void *value = node_entry(path.node[0], path.index[0])->item;
     node_erase(path.node[0], path.index[0]);
     t->count--;
     path_shrink(t, &path);
     btree_lower(t);
     return value;
+}
+
+void btree_look_ahead(const struct btree *t, struct bytes key)
+{
+    uint64_t head = head_of(key);
+    struct btree_node *n = t->root;
+    for (unsigned level = t->height; level-- > 1;) {
+        unsigned below = heads_below(n, head);
+        n = node_child(n, below ? below - 1 : 0);
+    }
+    if (n)
+        node_ahead(n);
 }
 
 void *btree_get(const struct btree *t, struct bytes key)
@@ -502,13 +566,13 @@ void btree_backward(struct btree_place *p)
 struct bytes btree_key(struct btree_place p)
 {
     ensure(p.leaf && p.index < p.leaf->count);
-    return node_keys(p.leaf)[p.index];
+    return node_entry(p.leaf, p.index)->key;
 }
 
 void *btree_value(struct btree_place p)
 {
     ensure(p.leaf && p.index < p.leaf->count);
-    return node_items(p.leaf)[p.index];
+    return node_entry(p.leaf, p.index)->item;
 }
 
 void *btree_ahead(struct btree_place p, unsigned entries)
@@ -519,5 +583,5 @@ void *btree_ahead(struct btree_place p, unsigned entries)
         at -= p.leaf->count;
         p.leaf = p.leaf->next;
     }
-    return p.leaf && at < p.leaf->count ? node_items(p.leaf)[at] : NULL;
+    return p.leaf && at < p.leaf->count ? node_entry(p.leaf, at)->item : NULL;
 }

@@ -54,5 +54,8 @@ void btree_forward(struct btree_place *);
 void btree_backward(struct btree_place *);
 struct bytes btree_key(struct btree_place);
 void *btree_value(struct btree_place);
+/* Has the processor fetch the leaf where the key is or would be, so that a search that comes a
+ * little later does not wait for it.  Changes nothing; the guess may miss. */
+void btree_look_ahead(const struct btree *, struct bytes key);
 /* The value so many entries on, as far as this leaf and the next one reach; else NULL. */
 void *btree_ahead(struct btree_place, unsigned entries);

@@ -4,9 +4,13 @@
  *     bytes   16 .. 128   160 192 224 256     320 384 448 512          20480 .. 32768
  *
  * Up to 128 bytes a class every 16, above it four per doubling, so at most a fifth of a piece is
- * lost.  A freed piece goes to the free list of its class.  What is left of a 64 KiB chunk when a
- * piece does not fit any more is cut into free pieces too.  A piece above the largest class is a
- * chunk of its own and goes back to the heap at once.
+ * lost.  A freed piece goes to the free list of its class.  What is left of a chunk when a piece
+ * does not fit any more is cut into free pieces too.  A piece above the largest class is a chunk of
+ * its own and goes back to the heap at once.
+ *
+ * Chunks have 64 KiB until the slab has taken 16 MiB, and are huge pages of 2 MiB from then on: a
+ * large memtable is searched at random, and asks the system once instead of 512 times.  So at most
+ * an eighth of a slab waits to be cut.
  *
  * Invariants: 1. used_bytes <= taken_bytes.  2. Every piece is aligned to 16.
  */
@@ -21,6 +25,7 @@ enum {
     FINE_CLASSES = FINE_BYTES / PIECE_ALIGN,
     CLASSED_BYTES = 32 * 1024,
     CHUNK_BYTES = 64 * 1024,
+    HUGE_FROM_BYTES = 8 * MEM_HUGE_BYTES,
 };
 
 struct slab_free {
@@ -70,14 +75,15 @@ size_t slab_piece_bytes(size_t size)
     return class_bytes(class_of(size));
 }
 
-static struct slab_chunk *chunk_add(struct slab *s, size_t size)
+/* `whole_bytes` of memory become a chunk. */
+static struct slab_chunk *chunk_add(struct slab *s, void *memory, size_t whole_bytes)
 {
-    struct slab_chunk *chunk = mem_alloc(sizeof *chunk + size);
-    *chunk = (struct slab_chunk){ .next = s->chunks, .size = size };
+    struct slab_chunk *chunk = memory;
+    *chunk = (struct slab_chunk){ .next = s->chunks, .size = whole_bytes - sizeof *chunk };
     if (s->chunks)
         s->chunks->prev = chunk;
     s->chunks = chunk;
-    s->taken_bytes += sizeof *chunk + size;
+    s->taken_bytes += whole_bytes;
     return chunk;
 }
 
@@ -100,6 +106,17 @@ static void free_push(struct slab *s, unsigned class, void *memory)
     s->free[class] = piece;
 }
 
+/* Another chunk to carve pieces from. */
+static void slab_extend(struct slab *s)
+{
+    bool is_large = s->taken_bytes >= HUGE_FROM_BYTES;
+    size_t whole_bytes = is_large ? MEM_HUGE_BYTES : sizeof(struct slab_chunk) + CHUNK_BYTES;
+    void *memory = is_large ? mem_alloc_huge(whole_bytes) : mem_alloc(whole_bytes);
+    struct slab_chunk *chunk = chunk_add(s, memory, whole_bytes);
+    s->at = chunk->data;
+    s->end = chunk->data + chunk->size;
+}
+
 /* Cuts what is left of the current chunk into free pieces, largest first. */
 static void slab_use_up(struct slab *s)
 {
@@ -119,8 +136,10 @@ void *slab_alloc(struct slab *s, size_t size)
         fail_memory(size);
     size_t bytes = slab_piece_bytes(size);
     s->used_bytes += bytes;
-    if (bytes > CLASSED_BYTES)
-        return chunk_add(s, bytes)->data;
+    if (bytes > CLASSED_BYTES) {
+        size_t whole_bytes = sizeof(struct slab_chunk) + bytes;
+        return chunk_add(s, mem_alloc(whole_bytes), whole_bytes)->data;
+    }
     unsigned class = class_of(size);
     struct slab_free *piece = s->free[class];
     if (piece) {
@@ -129,9 +148,7 @@ void *slab_alloc(struct slab *s, size_t size)
     }
     if (!s->at || (size_t)(s->end - s->at) < bytes) {
         slab_use_up(s);
-        struct slab_chunk *chunk = chunk_add(s, CHUNK_BYTES);
-        s->at = chunk->data;
-        s->end = chunk->data + CHUNK_BYTES;
+        slab_extend(s);
     }
     void *fresh = s->at;
     s->at += bytes;

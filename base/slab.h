@@ -1,8 +1,9 @@
 /* slab.h - reusable pieces of memory within a budget, in size classes.
  *
  * What a memtable is made of: rows are replaced all the time, so a replaced row's memory goes to
- * the free list of its class and the next row takes it.  Pieces are carved from 64 KiB chunks (a
- * larger piece is a chunk of its own).  Everything goes at once with slab_deinit.
+ * the free list of its class and the next row takes it.  Pieces are carved from chunks of 64 KiB,
+ * in a large slab of 2 MiB (a larger piece is a chunk of its own).  Everything goes at once with
+ * slab_deinit.
  */
 // SPDX-License-Identifier: Apache-2.0
 #pragma once

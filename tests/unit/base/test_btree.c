@@ -234,9 +234,32 @@ START_TEST(a_tree_of_one_entry_is_small)
     slab_init(&slab);
     btree_init(&t, &slab);
     *btree_slot(&t, bytes_text("one"), &is_new) = &t;
-    ck_assert_uint_le(slab.used_bytes, 128);
+    ck_assert_uint_le(slab.used_bytes, 160);
     btree_deinit(&t);
     ck_assert_uint_eq(slab.used_bytes, 0);
+    slab_deinit(&slab);
+}
+END_TEST
+
+START_TEST(looking_ahead_changes_nothing)
+{
+    enum { KEYS = 5000 };
+    static uint8_t keys[KEYS][8];
+    struct slab slab;
+    struct btree t;
+    bool is_new, ok = true;
+    slab_init(&slab);
+    btree_init(&t, &slab);
+    btree_look_ahead(&t, bytes_text("nothing is there"));
+    for (uint64_t i = 0; i < KEYS; i++) {
+        put_be64(keys[i], i * 0x9e3779b97f4a7c15u);
+        *btree_slot(&t, bytes_of(keys[i], 8), &is_new) = keys[i];
+        btree_look_ahead(&t, bytes_of(keys[i / 2], 8));
+        btree_look_ahead(&t, bytes_of(keys[i], i % 9));
+    }
+    for (uint64_t i = 0; i < KEYS; i++)
+        ok = ok && btree_get(&t, bytes_of(keys[i], 8)) == keys[i];
+    ck_assert(ok && t.count == KEYS);
     slab_deinit(&slab);
 }
 END_TEST
@@ -264,6 +287,7 @@ int main(void)
     tcase_add_loop_test(t, a_random_history_equals_that_of_a_sorted_array, 0, 8);
     tcase_add_loop_test(t, a_series_in_either_direction_is_in_order_and_can_be_emptied, 0, 4);
     tcase_add_test(t, a_tree_of_one_entry_is_small);
+    tcase_add_test(t, looking_ahead_changes_nothing);
     tcase_add_test(t, an_empty_tree_answers_nothing);
     suite_add_tcase(s, t);
     SRunner *r = srunner_create(s);

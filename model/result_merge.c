@@ -13,8 +13,8 @@
  *      leave no row.
  *   3. `last` is never behind something that was held back, and always further than the read's own
  *      `from`: who continues comes to an end and misses nothing.
- *   4. The static row belongs to the partition's head: every answer that has something of the
- *      partition has told it, wherever its rows begin.
+ *   4. The head of a partition, its deletion and its static row, is told before any place inside of
+ *      it counts as covered: every answer that ends there has told it, wherever its rows begin.
  *
  * A partition's ranges are collected from all answers before its first row, in a tree of their own
  * (ranges.h): whoever knows of none pays nothing.  One that begins before the next row is told
@@ -223,6 +223,15 @@ static void merge_passed(struct merge *m, struct bytes row_key)
     m->last = (struct position){ true, m->first->token, m->first->key, buf_bytes(&m->last_row) };
 }
 
+/* Nothing is left of a row.  What took it may have been the partition's deletion: who only hears
+ * that this place is covered must hear of that too. */
+static void merge_skip(struct merge *m, struct bytes row_key)
+{
+    merge_announce_head(m);
+    if (m->stop == STOP_NOT)
+        merge_passed(m, row_key);
+}
+
 static void merge_emit(struct merge *m, const struct row *row)
 {
     if (!merge_fits(m, head_bytes(m) + row_encoded_bytes(row), true))
@@ -313,7 +322,7 @@ static enum err merge_row(struct merge *m, const struct answer *first)
     if (row_shadow(row, shadow))
         merge_emit(m, row);
     else
-        merge_passed(m, row->key);
+        merge_skip(m, row->key);
     return merge_step(m, same, answer_next_row);
 }
 

@@ -71,6 +71,7 @@ struct reading {
     struct buf last_row; /* empty: behind the whole partition */
     int64_t last_token;
     bool has_last;
+    bool has_dealt;     /* with something behind which it could not say that it goes on */
     struct cell *cells; /* room for a row with values left out */
     size_t cells_room;
 };
@@ -102,6 +103,9 @@ bool reading_give_range(struct reading *, struct bytes low, struct bytes high);
 /* Has it looked at so much, or gone through so many tombstones, that it ends before the next thing?
  * Only behind something that it has dealt with, so that every read gets further. */
 bool reading_has_toiled(const struct reading *);
+/* Does the partition's head say something that has not been told?  Gives it then. */
+bool reading_owes_head(const struct reading *);
+bool reading_give_head(struct reading *);
 /* A partition is through: told if it is deleted and has not been told yet. */
 bool reading_give_end(struct reading *);
 /* Everything up to this key of the partition has been dealt with; empty: all of the partition. */

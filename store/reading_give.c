@@ -66,7 +66,7 @@ bool reading_has_toiled(const struct reading *r)
 {
     uint32_t tombstones_max = r->store->options.tombstone_warn;
     bool is_dead = tombstones_max && r->cost.tombstones > tombstones_max;
-    return r->has_last && (is_dead || r->visits > READING_VISITS_MAX);
+    return (r->has_last || r->has_dealt) && (is_dead || r->visits > READING_VISITS_MAX);
 }
 
 static uint64_t announcement_bytes(const struct reading *r)
@@ -148,14 +148,25 @@ bool reading_give_range(struct reading *r, struct bytes low, struct bytes high)
     return true;
 }
 
+bool reading_owes_head(const struct reading *r)
+{
+    return !r->is_announced && (r->static_row || !deletion_is_none(r->deletion));
+}
+
+bool reading_give_head(struct reading *r)
+{
+    if (!reading_owes_head(r))
+        return true;
+    if (!has_room(r, 0, false))
+        return false;
+    announce(r);
+    return true;
+}
+
 bool reading_give_end(struct reading *r)
 {
-    bool has_something = r->static_row || !deletion_is_none(r->deletion);
-    if (!r->is_announced && has_something) {
-        if (!has_room(r, 0, false))
-            return false;
-        announce(r);
-    }
+    if (!reading_give_head(r))
+        return false;
     reading_passed(r, (struct bytes){ 0 });
     return true;
 }

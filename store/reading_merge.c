@@ -100,6 +100,15 @@ static struct bytes beside(struct reading *r, struct bytes row_key, bool is_far)
 
 /* ---- rows ---- */
 
+/* Everything up to this key has been dealt with.  Not before the partition's head has been told:
+ * whoever merges takes nothing of others there but what the head leaves. */
+static void pass(struct reading *r, struct bytes key)
+{
+    r->has_dealt = true;
+    if (!reading_owes_head(r))
+        reading_passed(r, key);
+}
+
 /* Gives the row, if anything is left of it.  False: a limit forbids it. */
 static bool rows_give(struct reading *r, size_t first, size_t members)
 {
@@ -113,7 +122,7 @@ static bool rows_give(struct reading *r, size_t first, size_t members)
         return false;
     if (row && !reading_give(r, row))
         return false;
-    reading_passed(r, key);
+    pass(r, key);
     return true;
 }
 
@@ -127,7 +136,7 @@ static bool markers_take(struct reading *r, struct bytes key)
     r->open = newest_open(r);
     if (deletion_compare(before, r->open) != 0)
         open_begin(r, key);
-    reading_passed(r, key);
+    pass(r, key);
     return true;
 }
 
@@ -135,7 +144,7 @@ static bool markers_take(struct reading *r, struct bytes key)
 static void pause_before(struct reading *r, struct bytes key, bool is_row)
 {
     struct bytes bound = is_row ? beside(r, key, false) : key;
-    if (open_tell(r, bound))
+    if (open_tell(r, bound) && reading_give_head(r))
         reading_passed(r, bound);
     r->is_full = true;
 }
@@ -220,7 +229,7 @@ enum err reading_rows(struct reading *r)
     }
     if (!open_tell(r, far_edge(r)))
         return OK;
-    reading_passed(r, far_edge(r));
+    pass(r, far_edge(r));
     r->stage = READING_ENTER;
     r->slices_done++;
     r->at = 0;

@@ -50,7 +50,7 @@ void comparable_above(const struct table *, const struct bytes *values, size_t c
                       struct buf *out);
 /* Appends the key of the static row, a byte before every key and bound. */
 void comparable_static_key(struct buf *out);
-/* The way back: appends the values (each as clustering_put does) of a row's key or of a bound.  They
+/* The way back: appends the values (each as clustering_put does) of a row's key or of a bound. They
  * make these bytes again, but need not be those that it was made of: of 1.00 it is 1.  ERR_CORRUPT
  * when it is no such key; something may have been appended. */
 enum err comparable_values(const struct table *, struct bytes key, struct buf *out);

@@ -2,7 +2,7 @@
  *
  *     item ──> [state | item | zeros] ──murmur3, 128 bits──> state ──> ...
  *
- *     rows    P key deletion . R row . R row . P ...
+ *     rows    P key [deletion] . R row . R row . P ...
  *     ranges  P key . T low high deletion . T ...
  *
  * Rows and ranges have a chain each, because a range may be told whole before its first row or in
@@ -53,7 +53,9 @@ static void partition_enter(struct digest_writer *w, uint64_t state[2], bool *is
     *is_known = true;
     struct buf *item = item_begin(w, ITEM_PARTITION);
     buf_put_sized(item, buf_bytes(&w->key));
-    if (is_known == &w->rows_know_partition && !deletion_is_none(w->deletion))
+    bool has_deletion = is_known == &w->rows_know_partition && !deletion_is_none(w->deletion);
+    buf_put_u8(item, has_deletion);
+    if (has_deletion)
         deletion_encode(w->deletion, item);
     item_end(w, state);
 }

@@ -14,6 +14,7 @@
  *     mutation.h    a change to one partition, as bytes
  *     read.h        what is asked, how rows come out, how answers merge
  *     digest.h      what an answer comes to, in 16 bytes
+ *     difference.h  what one answer lacks of all together, as mutations
  *
  * Inside: number.h (integers of any length), order.h, clock.h and scan.h (text), answer.h.
  *
@@ -23,6 +24,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 #include "model/comparable.h"
+#include "model/difference.h"
 #include "model/digest.h"
 #include "model/mutation.h"
 #include "model/ranges.h"

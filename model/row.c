@@ -321,6 +321,12 @@ void row_sort(struct arena *arena, const struct table *table, struct row *row)
 
 /* ---- looking up ---- */
 
+int row_cell_order(const struct table *table, const struct cell *a, const struct cell *b)
+{
+    struct merging m = { .table = table };
+    return cell_order(&m, a, b);
+}
+
 /* Where the cells of the column begin, or would. */
 static size_t cells_begin(const struct row *row, uint32_t column)
 {

@@ -98,6 +98,8 @@ bool row_has_anything(const struct row *);
 /* Puts cells that stand in any order in theirs; of those at the same place one is left, as if they
  * had been merged.  Sorts in place, with help from the arena. */
 void row_sort(struct arena *, const struct table *, struct row *);
+/* Which of two cells of such a row stands first: negative, 0 (at the same place), positive. */
+int row_cell_order(const struct table *, const struct cell *a, const struct cell *b);
 /* The cell of a simple column; NULL when absent. */
 const struct cell *row_cell(const struct row *, uint32_t column);
 /* The cells of a multi-cell column: the first one of *count; NULL and 0 when absent. */

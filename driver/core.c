@@ -238,12 +238,6 @@ void core_fed(struct core *c, struct link *l, size_t n)
 
 /* ---- time ---- */
 
-static bool is_opening(const struct link *l)
-{
-    return l->state == LINK_DIAL || l->state == LINK_DIALLING || l->state == LINK_OPTIONS ||
-           l->state == LINK_STARTUP;
-}
-
 static void expire(struct core *c, struct list *head)
 {
     while (!list_empty(head)) {
@@ -265,7 +259,7 @@ static void expire_links(struct core *c)
     for (size_t i = 0; i < c->nodes_count; i++) {
         for (size_t k = 0; k < c->connections; k++) {
             struct link *l = &c->nodes[i]->links[k];
-            if (!is_opening(l) || l->deadline_ms > c->now_ms)
+            if (!link_is_opening(l) || l->deadline_ms > c->now_ms)
                 continue;
             struct report report;
             (void)report_set(&report, ERR_TIMEOUT, "%s:%u did not open a connection within %u ms",
@@ -275,13 +269,34 @@ static void expire_links(struct core *c)
     }
 }
 
+/* A machine that is gone says nothing, not even no: who waits for a connection to it does not have
+ * to wait for the end of that. */
+static void leave_late(struct core *c)
+{
+    list_each(at, &c->waiting)
+    {
+        struct rd_result *r = owner_of(at, struct rd_result, link);
+        bool is_waiting = r->state == REQUEST_WAITING && r->on && !r->is_pinned;
+        if (is_waiting && link_is_late(r->on, c->now_ms) && route_has_ready(r))
+            request_assign(r, NULL);
+    }
+}
+
 void core_tick(struct core *c, uint64_t now_ms)
 {
     c->now_ms = now_ms;
     expire(c, &c->waiting);
     expire(c, &c->sent);
     expire_links(c);
+    leave_late(c);
     core_advance(c);
+}
+
+static uint64_t link_wake_ms(const struct link *l, uint64_t now_ms)
+{
+    if (!link_is_opening(l))
+        return UINT64_MAX;
+    return now_ms < l->late_ms ? l->late_ms : l->deadline_ms;
 }
 
 uint64_t core_wake_ms(const struct core *c)
@@ -294,7 +309,6 @@ uint64_t core_wake_ms(const struct core *c)
                 u64_min(wake_ms, owner_of(heads[i]->next, struct rd_result, link)->deadline_ms);
     for (size_t i = 0; i < c->nodes_count; i++)
         for (size_t k = 0; k < c->connections; k++)
-            if (is_opening(&c->nodes[i]->links[k]))
-                wake_ms = u64_min(wake_ms, c->nodes[i]->links[k].deadline_ms);
+            wake_ms = u64_min(wake_ms, link_wake_ms(&c->nodes[i]->links[k], c->now_ms));
     return wake_ms;
 }

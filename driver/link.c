@@ -16,6 +16,8 @@
 
 #define TO(state) (1u << LINK_##state)
 
+enum { LATE_MS = 300 };
+
 static const struct {
     const char *name;
     unsigned to;
@@ -69,12 +71,13 @@ void link_deinit(struct link *l)
         wire_out_deinit(&l->out[i]);
 }
 
-void link_dial(struct link *l, uint8_t version, bool wants_lz4, uint64_t deadline_ms)
+void link_dial(struct link *l, uint8_t version, bool wants_lz4, uint64_t now_ms, uint64_t within_ms)
 {
     link_move(l, LINK_DIAL);
     l->version = version;
     l->wants_lz4 = wants_lz4;
-    l->deadline_ms = deadline_ms;
+    l->deadline_ms = now_ms + within_ms;
+    l->late_ms = now_ms + u64_min(within_ms, LATE_MS);
     wires_init(l);
 }
 

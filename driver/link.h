@@ -52,6 +52,7 @@ struct link {
     bool is_using;           /* a USE is under way */
     bool is_registered;      /* for events */
     uint64_t deadline_ms;    /* of becoming READY */
+    uint64_t late_ms;        /* from then on requests no longer wait for it, where others are */
     struct socket *socket;
 };
 
@@ -75,8 +76,18 @@ void link_init(struct link *, struct node *, struct arena *);
 /* Gives back the buffers. */
 void link_deinit(struct link *);
 
-/* IDLE: asks the face for a socket. */
-void link_dial(struct link *, uint8_t version, bool wants_lz4, uint64_t deadline_ms);
+/* IDLE: asks the face for a socket; in so many ms it is to be READY. */
+void link_dial(struct link *, uint8_t version, bool wants_lz4, uint64_t now_ms, uint64_t within_ms);
+/* On the way from DIAL to READY. */
+static inline bool link_is_opening(const struct link *l)
+{
+    return l->state == LINK_DIAL || l->state == LINK_DIALLING || l->state == LINK_OPTIONS ||
+           l->state == LINK_STARTUP;
+}
+static inline bool link_is_late(const struct link *l, uint64_t now_ms)
+{
+    return link_is_opening(l) && now_ms >= l->late_ms;
+}
 /* DIAL: the face is at it.  DIALLING: it has one; OPTIONS goes out. */
 void link_dialling(struct link *);
 void link_opened(struct link *);

@@ -295,7 +295,7 @@ bool request_step(struct rd_result *r)
     if (l->state != LINK_IDLE)
         return false;
     /* It was lost before; chosen all the same, so there was nothing better. */
-    link_dial(l, c->version, c->wants_lz4, c->now_ms + c->connect_ms);
+    link_dial(l, c->version, c->wants_lz4, c->now_ms, c->connect_ms);
     return true;
 }
 

@@ -89,6 +89,8 @@ void request_assign(struct rd_result *, struct link *);
 
 /* Chooses a node that was not tried, and a link to it (route.c); false when there is none left. */
 bool route_choose(struct rd_result *);
+/* May it go to a node that has a connection ready? */
+bool route_has_ready(const struct rd_result *);
 bool route_has_tried(const struct rd_result *, const struct node *);
 /* The replicas of its key; room for NODES_MAX. */
 size_t route_replicas(const struct rd_result *, struct node **out);

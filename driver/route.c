@@ -5,8 +5,9 @@
  * follows it meet on one node; all else goes around (RD_RANDOM: everything).  RD_PINNED knows the
  * caller's first host only.
  *
- * Nodes in their back-off come last, not never: when nothing better is left, an attempt beats an
- * error.  A node that a request has tried is not tried again by it.
+ * Nodes in their back-off, and those whose connection takes long to open, come last, not never:
+ * when nothing better is left, an attempt beats an error.  A node that a request has tried is not
+ * tried again by it.
  */
 // SPDX-License-Identifier: Apache-2.0
 #include "driver/core.h"
@@ -35,7 +36,10 @@ size_t route_replicas(const struct rd_result *r, struct node **out)
 
 static bool is_fit(const struct core *c, const struct node *n)
 {
-    return c->now_ms >= n->retry_at_ms || ready_link(c, n);
+    bool is_late = false;
+    for (size_t i = 0; i < c->connections; i++)
+        is_late = is_late || link_is_late(&n->links[i], c->now_ms);
+    return ready_link(c, n) || (c->now_ms >= n->retry_at_ms && !is_late);
 }
 
 /* Appends all listed nodes but `others`, beginning with the turn. */
@@ -98,7 +102,7 @@ static struct link *node_link(struct core *c, struct node *n)
     if (turned->state == LINK_READY)
         return turned;
     if (turned->state == LINK_IDLE && c->now_ms >= n->retry_at_ms)
-        link_dial(turned, c->version, c->wants_lz4, c->now_ms + c->connect_ms);
+        link_dial(turned, c->version, c->wants_lz4, c->now_ms, c->connect_ms);
     struct link *ready = ready_link(c, n);
     return ready ? ready : turned;
 }
@@ -117,5 +121,15 @@ bool route_choose(struct rd_result *r)
             return true;
         }
     }
+    return false;
+}
+
+bool route_has_ready(const struct rd_result *r)
+{
+    struct node *order[NODES_MAX];
+    size_t count = candidates(r, order);
+    for (size_t i = 0; i < count; i++)
+        if (!route_has_tried(r, order[i]) && ready_link(r->core, order[i]))
+            return true;
     return false;
 }

@@ -125,6 +125,36 @@ START_TEST(a_late_answer_is_nobodys)
 }
 END_TEST
 
+START_TEST(requests_do_not_wait_for_a_machine_that_is_gone)
+{
+    struct world w;
+    world_init(&w, &(rd_options){ .routing = RD_AWARE });
+    w.is_silent[2] = true;
+    world_connect(&w);
+    struct rd_statement *st = prepare(&w, "SELECT * FROM one.t WHERE k = ?");
+    ck_assert_int_eq(statement_bind_bytes(st, 0, bytes_of("", 1)), RD_OK); /* node 2's */
+    struct rd_result *r = execute(&w, st);
+    world_run(&w);
+    struct link *late = r->on;
+    ck_assert_ptr_nonnull(late);
+    ck_assert_int_eq(late->state, LINK_DIALLING);
+    ck_assert_uint_eq(core_wake_ms(&w.core), w.core.now_ms + 300);
+    core_tick(&w.core, w.core.now_ms + 299);
+    world_run(&w);
+    ck_assert_ptr_eq(r->on, late);
+    core_tick(&w.core, w.core.now_ms + 1);
+    world_run(&w);
+    ck_assert_int_eq(r->code, RD_OK);
+    ck_assert(r->state == REQUEST_DONE && r->on != late && late->state == LINK_DIALLING);
+    request_free(r);
+    r = execute(&w, st); /* and who comes later does not wait at all */
+    world_run(&w);
+    ck_assert(r->state == REQUEST_DONE && r->code == RD_OK);
+    request_free(r);
+    world_deinit(&w);
+}
+END_TEST
+
 START_TEST(a_server_that_stays_silent_at_startup_is_given_up)
 {
     struct world w;
@@ -396,6 +426,7 @@ int main(void)
     tcase_add_test(t, a_statement_that_was_not_sent_goes_to_another_node);
     tcase_add_test(t, with_nobody_left_the_reason_is_said);
     tcase_add_test(t, a_late_answer_is_nobodys);
+    tcase_add_test(t, requests_do_not_wait_for_a_machine_that_is_gone);
     tcase_add_test(t, a_server_that_stays_silent_at_startup_is_given_up);
     tcase_add_loop_test(t, garbage_closes_the_connection_with_a_sentence, 0, 2);
     tcase_add_loop_test(t, garbage_instead_of_a_greeting, 0, 6);

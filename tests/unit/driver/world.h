@@ -10,6 +10,7 @@ struct world {
     struct core core;
     size_t piece; /* bytes are handed over in pieces of this size */
     bool is_dead[3];
+    bool is_silent[3]; /* dialled, it says nothing */
     uint8_t versions_max;
     bool has_no_peers_v2;
     size_t mocks_count;
@@ -63,6 +64,8 @@ static inline void world_dial(struct world *w, struct link *l)
     mock_init(m, node_index(l->node), l->node->port);
     m->versions_max = w->versions_max;
     m->has_no_peers_v2 = w->has_no_peers_v2;
+    if (w->is_silent[m->node])
+        return;
     if (w->is_dead[m->node]) {
         (void)report_set(&r, ERR_REFUSED, "nothing listens at %s", l->node->address);
         core_lost(&w->core, l, &r);

@@ -64,8 +64,12 @@ struct journal_reading {
     /* What stands here or behind it is not handed out, and nobody looks for holes before it: so one
      * may read what is durable while more is being written.  {0}: all of the folder. */
     struct journal_position end;
-    /* The bytes last only for the call; an error ends the reading with that error. */
+    /* The bytes last until `settle`, or only for the call where there is none; an error ends the
+     * reading with that error. */
     enum err (*record)(void *context, struct bytes, struct journal_position);
+    /* The bytes of what was handed out are about to go: so whoever wants can deal with many records
+     * at once.  Called in the same step as `record`, also after an error; may be NULL. */
+    void (*settle)(void *context);
     /* Must the reading rest, until what was handed out has been dealt with?  Asked between any two
      * windows (512 KiB), again and again while it says so; may be NULL. */
     bool (*must_rest)(void *context);

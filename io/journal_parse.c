@@ -56,13 +56,23 @@ static bool is_at_limit(struct journal_parser *p, struct journal_position at)
     return p->is_over;
 }
 
+void journal_parse_settle(struct journal_parser *p)
+{
+    if (p->how->settle)
+        p->how->settle(p->how->context);
+    arena_reset(&p->unpacked);
+}
+
 /* One record at the start of `body`; how many bytes it takes, whether it verifies or not. */
 static size_t take_record(struct journal_parser *p, struct bytes body, struct journal_position at)
 {
     struct journal_record stored;
     struct bytes record;
+    if (p->unpacked.used_bytes > JOURNAL_UNPACKED_BYTES)
+        journal_parse_settle(p);
+    struct buf room = buf_in(&p->unpacked);
     if (journal_record_get(body, at, p->salt, &stored) &&
-        journal_record_open(&stored, &p->unpacked, &record)) {
+        journal_record_open(&stored, &room, &record)) {
         p->out->records++;
         p->out->bytes += record.size;
         if (!p->is_silent)
@@ -191,4 +201,4 @@ void journal_parse_end(struct journal_parser *p)
         p->out->torn_bytes += p->unknown_bytes;
 }
 
-void journal_parser_deinit(struct journal_parser *p) { buf_deinit(&p->unpacked); }
+void journal_parser_deinit(struct journal_parser *p) { arena_deinit(&p->unpacked); }

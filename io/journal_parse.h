@@ -4,8 +4,11 @@
  */
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
+#include "base/arena.h"
 #include "base/buf.h"
 #include "io/journal_judge.h"
+
+enum { JOURNAL_UNPACKED_BYTES = 128 * 1024 }; /* when so much is unpacked, it is settled */
 
 struct journal_parser {
     const struct journal_reading *how;
@@ -19,7 +22,7 @@ struct journal_parser {
     bool has_mark, is_reused;   /* this segment: it has a salt; what does not verify may be old */
     uint32_t salt;
     uint64_t unknown_bytes; /* of this segment: blocks that hold something that is no run */
-    struct buf unpacked;
+    struct arena unpacked;  /* records, until they are settled */
     enum err err;
     bool is_over; /* at the limit: all that is to be handed out has been */
 };
@@ -30,4 +33,6 @@ void journal_parse_begin(struct journal_parser *, uint64_t segment, uint64_t siz
  * moved on, maybe beyond `rest`, or set err or is_over. */
 size_t journal_parse(struct journal_parser *, struct bytes rest, bool is_last);
 void journal_parse_end(struct journal_parser *);
+/* Before the bytes that were parsed go. */
+void journal_parse_settle(struct journal_parser *);
 void journal_parser_deinit(struct journal_parser *);

@@ -208,6 +208,7 @@ static struct op_next reader_read(struct op *op)
     r->is_last_window = r->req.size < r->asked_bytes;
     while (p->err == OK && !p->is_over && missing == 0 && rest_of(r).size > 0)
         missing = journal_parse(p, rest_of(r), r->is_last_window);
+    journal_parse_settle(p);
     r->out->done_bytes = r->before_bytes + u64_min(p->at.offset, p->size_bytes);
     r->missing_bytes = missing;
     if (p->err == OK && !p->is_over && !r->is_last_window)
@@ -278,6 +279,7 @@ void journal_read_as(struct io *io, struct io_req *req, struct op *op,
     r->out = out;
     r->parser.how = &r->how;
     r->parser.out = out;
+    arena_init(&r->parser.unpacked, JOURNAL_UNPACKED_BYTES);
     r->parser.has_limit = how->end.segment != 0;
     r->parser.limit = how->end;
     r->parser.is_silent = how->holes == JOURNAL_UPTO_HOLE && !r->parser.has_limit;

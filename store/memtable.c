@@ -358,6 +358,14 @@ void memtable_apply(struct memtable *m, const struct table *table, const struct 
     ensure(!deletion_is_none(p->deletion) || partition_has_rows(p) || p->more);
 }
 
+/* A place begins with the token. */
+void memtable_look_ahead(const struct memtable *m, int64_t token)
+{
+    uint8_t place[8];
+    put_be64(place, (uint64_t)token ^ (1ull << 63));
+    btree_look_ahead(&m->partitions, bytes_of(place, sizeof place));
+}
+
 size_t memtable_need_bytes(const struct mutation *mutation)
 {
     size_t need = slab_piece_bytes(partition_bytes(8 + mutation->key.size)) + TREE_ENTRY_BYTES +

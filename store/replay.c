@@ -9,6 +9,9 @@
  * when a floor covers it (TRUNCATE), or when a file of its table says that it holds what stood
  * there: a file speaks for the tokens of its writer, which may have been one shard of so many.
  *
+ * Mutations are merged a few at a time: while the next one is checked and decoded, the processor
+ * fetches the places where those before it belong, instead of waiting for each.
+ *
  * Memtables that fill up meanwhile are flushed as ever (keeper.c), in longer slices, and the
  * reading rests while they are full.  Where a flush fails, what was read is kept in memory, past
  * the budget if need be: what was acknowledged is served.
@@ -34,7 +37,15 @@
 #include "store/inside.h"
 
 enum { BEGIN, FILES, LIST, REPLAY, LOG, READY, SPACE, LEAVE };
+enum { TOGETHER_MAX = 16, DECODED_BYTES = 16 * 1024 }; /* few, so that all of it stays near */
 static const uint64_t progress_ns = 5000000000;
+
+/* A mutation that is decoded, and not merged yet. */
+struct taken {
+    struct table_data *data;
+    struct mutation mutation;
+    size_t bytes;
+};
 
 struct opening {
     struct op op;
@@ -44,7 +55,9 @@ struct opening {
     struct report *failed;
     struct io_req req, tick;
     struct arena arena;   /* lives as long as the opening */
-    struct arena decoded; /* of one record */
+    struct arena decoded; /* what `together` holds */
+    struct taken together[TOGETHER_MAX];
+    size_t together_count; /* 0 between steps */
     struct io_names names;
     uint64_t *folders;
     size_t folders_count, at; /* at: the folder being read */
@@ -87,6 +100,7 @@ void opening_start(struct store *s, struct io_req *req, struct op *op, struct st
 {
     struct opening *o = mem_zalloc(sizeof *o);
     o->store = s, o->out = out, o->done = req, o->failed = failed;
+    arena_init(&o->decoded, DECODED_BYTES);
     s->is_opening = true;
     s->opening = &o->op;
     io_req_begin(req, op);
@@ -137,6 +151,23 @@ static bool is_own_folder(const struct opening *o)
     return o->folders[o->at] == (uint64_t)io_self(o->store->io);
 }
 
+/* Merges what has been taken.  By now its places are near, which a search alone would wait for. */
+static void mutations_merge(void *context)
+{
+    struct opening *o = context;
+    struct store *s = o->store;
+    for (size_t i = 0; i < o->together_count; i++) {
+        const struct taken *t = &o->together[i];
+        store_merge(s, t->data, &t->mutation);
+        s->counts.replayed_mutations++;
+        s->counts.replayed_bytes += t->bytes;
+    }
+    if (o->together_count > 0 && keeper_is_due(s))
+        keeper_wake(s);
+    o->together_count = 0;
+    arena_reset(&o->decoded);
+}
+
 static enum err mutation_replay(struct opening *o, struct bytes bytes, struct journal_position at)
 {
     struct store *s = o->store;
@@ -158,17 +189,15 @@ static enum err mutation_replay(struct opening *o, struct bytes bytes, struct jo
         d->is_broken_off = true;
         return OK;
     }
-    arena_reset(&o->decoded);
+    if (o->together_count == TOGETHER_MAX)
+        mutations_merge(o);
     e = mutation_decode(bytes, d->table, &o->decoded, &m);
     if (e)
         return e;
     memtable_shared_note(d->view->active, o->folders[o->at], at, !d->is_broken_off);
     d->is_broken_off = false;
-    store_merge(s, d, &m);
-    s->counts.replayed_mutations++;
-    s->counts.replayed_bytes += bytes.size;
-    if (keeper_is_due(s))
-        keeper_wake(s);
+    memtable_look_ahead(&d->view->active->memtable, m.token);
+    o->together[o->together_count++] = (struct taken){ d, m, bytes.size };
     return OK;
 }
 
@@ -268,6 +297,7 @@ static void folder_begin(struct opening *o)
                                (unsigned long long)o->folders[o->at]),
         .holes = s->options.holes,
         .record = record_note,
+        .settle = mutations_merge,
         .must_rest = replay_must_rest,
         .skipped = record_skipped,
         .context = o,
@@ -434,6 +464,7 @@ static void opening_release(struct op *op)
     struct io_req *done = o->done;
     enum err err = op->err;
     arena_deinit(&o->arena);
+    ensure(o->together_count == 0);
     arena_deinit(&o->decoded);
     mem_free(o);
     s->opening = NULL;

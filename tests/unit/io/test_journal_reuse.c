@@ -328,6 +328,58 @@ START_TEST(packed_and_plain_records_stand_side_by_side)
 }
 END_TEST
 
+/* What was handed out and is not settled. */
+struct unsettled {
+    struct bytes records[RECORDS_MAX];
+    size_t count, most;
+    unsigned next;
+    size_t size_max;
+};
+
+static enum err keep_record(void *context, struct bytes record, struct journal_position at)
+{
+    struct unsettled *u = context;
+    (void)at;
+    ck_assert_uint_lt(u->count, RECORDS_MAX);
+    u->records[u->count++] = record;
+    return OK;
+}
+
+static void settle_records(void *context)
+{
+    struct unsettled *u = context;
+    for (size_t i = 0; i < u->count; i++)
+        ck_assert(bytes_equal(u->records[i], record_of(u->next++, u->size_max)));
+    u->most = u64_max(u->most, u->count);
+    u->count = 0;
+}
+
+/* Packed ones too, which are unpacked into memory of the reader. */
+START_TEST(records_last_until_they_are_settled)
+{
+    struct bench *b = bench_reusing(14, 0);
+    struct unsettled *u = mem_zalloc(sizeof *u);
+    struct journal_replay replay;
+    struct journal_reading how = {
+        .folder = "/data/log", .record = keep_record, .settle = settle_records, .context = u
+    };
+    u->size_max = b->size_max;
+    for (unsigned round = 0; round < 2; round++) {
+        b->options.is_compressed = round % 2;
+        ck_assert_int_eq(bench_open(b), OK);
+        ck_assert_int_eq(bench_append_all(b, 300), OK);
+        ck_assert_int_eq(bench_close(b), OK);
+    }
+    journal_read_as(b->asker.io, &b->asker.req, &b->asker.op, &how, &replay);
+    ck_assert_int_eq(await(&b->asker), OK);
+    ck_assert_uint_eq(u->next, b->count);
+    ck_assert_uint_eq(u->count, 0);
+    ck_assert_uint_gt(u->most, 10);
+    mem_free(u);
+    bench_free(b);
+}
+END_TEST
+
 static struct bytes noisy;
 static enum err see_noise(void *context, struct bytes record, struct journal_position at)
 {
@@ -413,6 +465,7 @@ int main(void)
     tcase_add_loop_test(t, places_are_known_at_once_and_true, 0, 12);
     tcase_add_loop_test(t, places_never_go_back_where_appends_are_refused, 0, 24);
     tcase_add_test(t, packed_and_plain_records_stand_side_by_side);
+    tcase_add_test(t, records_last_until_they_are_settled);
     tcase_add_test(t, what_does_not_become_smaller_is_not_packed);
     tcase_add_test(t, a_packed_record_that_cannot_be_unpacked_is_no_record);
     suite_add_tcase(suite, t);

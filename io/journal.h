@@ -37,6 +37,9 @@ struct journal_options {
                                  passes one behind all of them, since a crash, or the loss of the
                                  folder, may leave less there than had been given out */
     unsigned spares_max;      /* forgotten segments that are kept to be used again */
+    unsigned names_min;       /* so many names, the folder's and of those above it, are made durable
+                                 even if they were there before: an opening that failed may have
+                                 made them; 0: one */
     bool is_compressed;       /* records are stored packed (LZ4) where that is smaller */
 };
 /* Positions are ordered by segment, then offset; a record's is where its first byte stands. */

@@ -60,6 +60,11 @@ static uint64_t room_at(const struct journal *j, struct journal_position at)
     return at.offset < end ? end - at.offset : 0;
 }
 
+uint32_t journal_salt(const struct journal *j, uint64_t segment)
+{
+    return (uint32_t)hash_of(j->salt_seed, bytes_of(&segment, sizeof segment));
+}
+
 struct batch *journal_batch_begin(struct journal *j, uint64_t body_bytes)
 {
     struct batch *b = batch_new(j);
@@ -67,7 +72,7 @@ struct batch *journal_batch_begin(struct journal *j, uint64_t body_bytes)
     if (body_bytes > 0 && journal_run_bytes(body_bytes) > room_at(j, j->plan))
         j->plan = (struct journal_position){ j->plan.segment + 1, JOURNAL_BLOCK_BYTES };
     b->at = j->plan;
-    b->salt = (uint32_t)hash_of(j->salt_seed, bytes_of(&b->at.segment, sizeof b->at.segment));
+    b->salt = journal_salt(j, b->at.segment);
     buf_clear(&b->bytes);
     buf_take(&b->bytes, JOURNAL_MARK_BYTES);
     b->records = 0;

@@ -65,6 +65,8 @@ struct journal {
     struct list refused; /* appends to a broken journal */
     bool is_idle;        /* the writer waits for something to do */
     bool is_unsynced, is_closing, is_proof;
+    bool has_refused;   /* at `end` may stand what there was no space for */
+    uint64_t gap_upto;  /* the gap that is being written ends there */
     uint64_t synced_ns; /* when the last sync began */
     struct io_req req, former_req, tick;
     struct io_req *closing; /* journal_close's */
@@ -88,6 +90,7 @@ bool journal_segment_failed(const struct segment *);
 bool journal_may_grow(const struct journal *);
 void journal_writer_start(struct journal *);
 /* A batch for so many bytes of records, with its place; none is filling. */
+uint32_t journal_salt(const struct journal *, uint64_t segment);
 struct batch *journal_batch_begin(struct journal *, uint64_t body_bytes);
 /* The oldest batch that has records, which takes no more; or NULL. */
 struct batch *journal_batch_take(struct journal *);

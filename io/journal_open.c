@@ -74,7 +74,8 @@ static struct op_next opening_looked(struct op *op)
         o->levels++;
         return op_goto(LOOK);
     }
-    o->levels = o->levels ? o->levels : 1;
+    unsigned least = j->options.names_min ? j->options.names_min : 1;
+    o->levels = o->levels > least ? o->levels : least;
     memcpy(o->above, j->folder, sizeof o->above);
     io_mkdir(j->io, &o->req, op, j->folder);
     return op_wait(MAKE);

@@ -106,8 +106,10 @@ static struct op_next start_sync(struct journal *j)
 static struct op_next start_block(struct journal *j, uint64_t upto, uint8_t next)
 {
     struct journal_mark mark = mark_of(j);
+    mark.salt = journal_salt(j, j->end.segment);
     if (next == GAP)
         mark.body_bytes = (uint32_t)(upto - j->end.offset - JOURNAL_MARK_BYTES);
+    j->gap_upto = upto;
     journal_mark_put(j->block, &mark);
     io_write(j->io, &j->req, &j->writer, j->file, j->block, sizeof j->block, j->end.offset);
     return op_wait(next);
@@ -130,7 +132,10 @@ static struct op_next start_run(struct journal *j)
 static struct op_next start_writing(struct journal *j)
 {
     struct batch *b = j->writing;
-    if (!j->file || b->at.segment != j->end.segment)
+    bool is_here = j->file && b->at.segment == j->end.segment;
+    if (!is_here && j->has_refused)
+        return start_block(j, j->options.segment_bytes, GAP);
+    if (!is_here)
         return op_goto(ROTATE);
     if (j->end.offset == 0)
         return start_block(j, 0, HEAD);
@@ -274,7 +279,9 @@ static struct op_next writer_gap(struct op *op)
         return op_wait(GAP);
     if (j->req.err != OK)
         return write_failed(j, j->req.err);
-    j->end.offset = j->writing->at.offset;
+    j->end.offset = j->gap_upto;
+    j->has_refused = false;
+    j->is_unsynced |= j->end.segment != j->writing->at.segment; /* the run's sync is of another */
     return start_writing(j);
 }
 
@@ -284,6 +291,7 @@ static struct op_next writer_run(struct op *op)
     if (j->req.busy)
         return op_wait(RUN);
     bool is_written = j->req.size == j->writing->bytes.size;
+    j->has_refused |= j->req.err != OK;
     if (j->req.err != OK)
         return is_written ? journal_break(j, j->req.err) : write_failed(j, j->req.err);
     j->full_ns = 0;
@@ -364,7 +372,7 @@ static const struct op_state states[] = {
     [ROTATE] = { "journal rotate", writer_rotate, TO(IDLE) | TO(MADE) | TO(HEAD) | TO(SYNC) },
     [MADE] = { "journal made", writer_made, TO(ROTATE) | TO(IDLE) },
     [HEAD] = { "journal head", writer_head, TO(GAP) | TO(RUN) | TO(IDLE) },
-    [GAP] = { "journal gap", writer_gap, TO(RUN) | TO(IDLE) },
+    [GAP] = { "journal gap", writer_gap, TO(RUN) | TO(ROTATE) | TO(IDLE) },
     [RUN] = { "journal run", writer_run, TO(IDLE) },
     [SYNC] = { "journal sync", writer_sync, TO(IDLE) },
     [QUIET] = { "journal quiet", writer_quiet, TO(CLOSED) },

@@ -321,6 +321,7 @@ static void cluster_opened(struct cluster *c)
         if (is_first(c))
             c->lanes[n - 1][LANE_URGENT] = lane_open(c, LANE_URGENT, n, NULL);
     }
+    watch_start(c);
     c->waits_for[0] = 0;
     c->is_open = true;
     c->open_req = NULL;
@@ -335,7 +336,7 @@ static struct op_next cluster_birth(struct op *op)
     if (c->wait.err != OK || op->stop)
         return cluster_fail(c, c->wait.err != OK ? c->wait.err : op->stop);
     cluster_opened(c);
-    pings_start(c);
+    gossiper_start(c);
     finisher_start(c);
     return op_goto(RUN);
 }
@@ -412,8 +413,9 @@ static struct op_next cluster_drain(struct op *op)
 static void cluster_release(struct op *op)
 {
     struct cluster *c = cluster_of(op);
-    ensure(list_empty(&c->conns) && !c->seeds);
+    ensure(list_empty(&c->conns) && !c->seeds && !c->reading);
     requests_deinit(c);
+    gossiper_free(c);
     metadata_free(&c->metadata);
     mem_free(c->shares);
     mem_free(c->ring.tokens);
@@ -434,6 +436,16 @@ void cluster_serve(struct cluster *c)
 {
     ensure(is_first(c) && c->is_open);
     c->is_ready = true;
+    gossiper_tell_all(c);
+}
+
+void cluster_unserve(struct cluster *c)
+{
+    ensure(is_first(c));
+    c->is_ready = false;
+    proposals_stop(c);
+    if (c->is_open)
+        gossiper_tell_all(c);
 }
 
 const char *cluster_waits_for(const struct cluster *c) { return c->waits_for; }

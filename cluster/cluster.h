@@ -4,7 +4,7 @@
  *     metadata    one ordered log of epochs, appended by compare-and-set with every member's
  *                 consent (Paxos whose quorum is all), kept in a journal, followed by everyone
  *     peers       connections between shards of nodes: request, urgent, bulk lanes; msgpack heads
- *     liveness    a connection that stands and a ping answered in time; events
+ *     liveness    gossip, a phi of silence, connections that break; events; clocks that differ
  *
  * The facade of cluster/.  One struct cluster a shard.  Shard 0 owns metadata, the urgent lane and
  * liveness, and tells the others by mail; each shard has its own request and bulk lanes and its own
@@ -58,7 +58,7 @@ struct cluster_options { /* what it points to lives until the cluster is closed 
     uint16_t storage_port;
     unsigned tokens_count;
     const char *data_center, *rack;
-    uint64_t ping_timeout_ns; /* 2 s */
+    double phi_convict_threshold; /* 8 */
     uint64_t peers_bytes_max; /* of requests in flight to other nodes, an even share each; 0: any */
     unsigned credits;         /* requests in flight on one lane; 0: 1024 */
     struct cluster *first;    /* shards other than 0: the cluster of shard 0 */
@@ -85,8 +85,10 @@ void cluster_open(struct io *, struct io_req *, struct op *, const struct cluste
                   struct cluster **out, struct report *failed);
 void cluster_close(struct cluster **, struct io_req *, struct op *);
 /* Shard 0: from now on the others may count on this node (all its shards are open, its data is
- * there).  Until then it answers pings with "not ready" and is down for them. */
+ * there).  Until then it says "not ready" and is down for them. */
 void cluster_serve(struct cluster *);
+/* Shard 0: no longer; the others are told at once, and changes under way are called off. */
+void cluster_unserve(struct cluster *);
 /* A node that waits for its birth tells what it waits for ("2 of 3 seeds have answered: ..."). */
 const char *cluster_waits_for(const struct cluster *);
 
@@ -95,6 +97,27 @@ const struct ring *cluster_ring(const struct cluster *);
 unsigned cluster_self(const struct cluster *);             /* this node's number */
 bool cluster_is_up(const struct cluster *, unsigned node); /* true for itself */
 uint64_t cluster_epoch(const struct cluster *);
+
+/* False when this shard has stood still for more than 2 s (SIGSTOP, a machine without a processor)
+ * and the metadata has not been read since: coordinate nothing; cluster_wake completes when it has
+ * been (OK), or when there is a later epoch that cannot be had (ERR_BEHIND). */
+bool cluster_is_awake(const struct cluster *);
+void cluster_wake(struct cluster *, struct io_req *, struct op *);
+
+/* What shard 0 has heard of a node, this one among them. */
+struct cluster_peer {
+    uint64_t generation, heartbeat; /* seconds since 1970 when its process began; seconds since */
+    uint64_t version, epoch;        /* of what it says of itself; 0: nothing yet */
+    bool is_ready;
+    double phi; /* of its silence; 0 while it is down, and of this node */
+    bool has_clock;
+    int64_t clock_offset_us; /* its clock less ours */
+    uint64_t round_trip_ns;
+};
+void cluster_peer(const struct cluster *, unsigned node, struct cluster_peer *out);
+/* This node's clock less the median of its peers', as shard 0 knows; false when it is more than
+ * 500 ms off. */
+bool cluster_clock(const struct cluster *, int64_t *off_us);
 
 /* ---- messages ---- */
 struct cluster_call {    /* a leaf: embed it in the op that waits */
@@ -158,7 +181,8 @@ void cluster_catch_up(struct cluster *, struct io_req *, struct op *, uint64_t e
                       uint64_t deadline_ns);
 
 struct cluster_counts {
-    uint64_t sent, received, answered, timeouts, bad_frames, dropped, reconnects, pings;
-    uint64_t bytes; /* of requests in flight to other nodes */
+    uint64_t sent, received, answered, timeouts, bad_frames, dropped, reconnects, gossips;
+    uint64_t bytes;         /* of requests in flight to other nodes */
+    uint64_t clock_skew_us; /* shard 0: how far off, whichever way */
 };
 void cluster_counts(const struct cluster *, struct cluster_counts *out);

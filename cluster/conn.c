@@ -56,15 +56,27 @@ static void conn_release(struct op *op)
         conn->out_lane->conn = NULL;
     list_remove(&conn->link);
     buf_deinit(&conn->out);
+    buf_deinit(&conn->late);
     buf_deinit(&conn->sending);
     mem_free(conn->in);
     mem_free(conn);
 }
 
+/* In the simulator a frame may be lost, go out twice, or behind the next one. */
 void conn_send(struct conn *conn, const struct frame *f, struct bytes body)
 {
+    struct io *io = conn->c->io;
     ensure(conn->is_open);
-    frame_encode(&conn->out, f, body);
+    if (io_rare(io, "frame lost"))
+        return;
+    bool is_late = io_rare(io, "frame reordered");
+    frame_encode(is_late ? &conn->late : &conn->out, f, body);
+    if (io_rare(io, "frame repeated"))
+        frame_encode(&conn->out, f, body);
+    if (!is_late && conn->late.size) {
+        buf_put_bytes(&conn->out, buf_bytes(&conn->late));
+        buf_clear(&conn->late);
+    }
     op_wake(&conn->op);
 }
 

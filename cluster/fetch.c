@@ -3,7 +3,10 @@
  *
  *     look ──> answer ──> learn ──> look ...      until every shard has applied the epoch
  *
- * Who asks: a request of a later epoch (request.c, on any shard), a ping that tells of one, a
+ * An answer that does not come in time may have been lost: it is asked for again, until the
+ * deadline.
+ *
+ * Who asks: a request of a later epoch (request.c, on any shard), news that tell of one, a
  * proposal that finds its epoch taken.  A fetch that is there already still waits until the entry
  * is applied everywhere: learning it again ends then.
  *
@@ -17,6 +20,7 @@
 
 enum { LOOK, ANSWER, LEARN };
 static const uint64_t lagging_ns = 5000000000, finish_ns = 1000000000;
+static const uint64_t patience_ns = 250000000, patience_most_ns = 1000000000;
 
 struct fetch {
     struct op op;
@@ -25,7 +29,7 @@ struct fetch {
     bool is_lagging; /* nobody waits */
     struct cluster *c;
     struct io_req *req, wait;
-    uint64_t epoch, deadline_ns;
+    uint64_t epoch, deadline_ns, patience_ns;
     unsigned node;
     struct cluster_call call;
     struct arena arena;
@@ -40,7 +44,7 @@ static struct op_next fetch_answer(struct op *);
 static struct op_next fetch_learn(struct op *);
 static const struct op_state fetch_states[] = {
     [LOOK] = { "look", fetch_look, TO(ANSWER) | TO(LEARN) },
-    [ANSWER] = { "answer", fetch_answer, TO(ANSWER) | TO(LEARN) },
+    [ANSWER] = { "answer", fetch_answer, TO(ANSWER) | TO(LEARN) | TO(LOOK) },
     [LEARN] = { "learn", fetch_learn, TO(LEARN) | TO(LOOK) },
 };
 
@@ -65,9 +69,11 @@ static struct op_next fetch_look(struct op *op)
     struct proposal proposal = { .epoch = m->last + 1 };
     f->values_epoch = proposal.epoch;
     proposal_encode(&proposal, &body);
+    uint64_t until_ns = u64_min(f->deadline_ns, io_now(c->io) + f->patience_ns);
     struct cluster_message message = {
-        .node = f->node, .verb = VERB_FETCH, .body = buf_bytes(&body), .deadline_ns = f->deadline_ns
+        .node = f->node, .verb = VERB_FETCH, .body = buf_bytes(&body), .deadline_ns = until_ns
     };
+    f->patience_ns = u64_min(2 * f->patience_ns, patience_most_ns);
     arena_reset(&f->arena);
     f->call.arena = &f->arena;
     calls_begin(c, &f->call, op, &message, c->lanes[f->node - 1][LANE_URGENT]);
@@ -93,6 +99,9 @@ static struct op_next fetch_answer(struct op *op)
             cluster_cancel(f->c, &f->call);
         return op_wait(ANSWER);
     }
+    bool may_be_lost = f->call.req.err == ERR_TIMEOUT && io_now(f->c->io) < f->deadline_ns;
+    if (may_be_lost && !op->stop)
+        return op_goto(LOOK);
     f->values = cursor_of(f->call.answer);
     f->values_count = f->call.req.err == OK ? unpack_count(&f->values, UINT32_MAX) : 0;
     if (f->values_count == 0)
@@ -145,6 +154,7 @@ static struct fetch *fetch_new(uint64_t epoch, unsigned node, uint64_t deadline_
     f->epoch = epoch;
     f->node = node;
     f->deadline_ns = deadline_ns;
+    f->patience_ns = patience_ns;
     return f;
 }
 

@@ -3,7 +3,10 @@
  */
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
+#include "cluster/gossip.h"
 #include "cluster/internal.h"
+#include "cluster/liveness.h"
+#include "cluster/skew.h"
 
 /* ---- share.c ---- */
 struct share { /* shard 0: one a shard */
@@ -45,6 +48,7 @@ void learn_start(struct cluster *, struct io_req *, struct op *, uint64_t epoch,
 /* Proposes an entry's value; else as cluster_append. */
 void propose_start(struct cluster *, struct io_req *, struct op *,
                    const struct cluster_change *value, struct report *);
+void proposals_stop(struct cluster *);
 void finisher_start(struct cluster *);
 /* Fetches entries from `node` until `epoch` is applied on every shard; shard 0. */
 void fetch_start(struct cluster *, struct io_req *, struct op *, uint64_t epoch, unsigned node,
@@ -52,10 +56,28 @@ void fetch_start(struct cluster *, struct io_req *, struct op *, uint64_t epoch,
 void fetch_lagging(struct cluster *, unsigned node, uint64_t epoch); /* if none is under way */
 void address_learn(struct cluster *, const struct hello *); /* of a member; durable, shared */
 
-/* ---- system.c, pings.c, seeds.c, accept.c (shard 0) ---- */
+/* ---- gossiper.c (shard 0) ---- */
+struct talker;
+struct gossiper {
+    struct gossip gossip;
+    struct liveness_table liveness;
+    struct skew skew;
+    uint64_t began_ns;
+    uint64_t epochs[NODES_MAX]; /* as the nodes told them last */
+    struct talker *talkers[NODES_MAX];
+    struct buf state; /* this node's, being written */
+};
+void gossiper_start(struct cluster *);
+void gossiper_free(struct cluster *);
+void gossiper_event(struct cluster *, unsigned node, enum liveness_event);
+void gossiper_request(struct cluster *, struct cluster_request *); /* GOSSIP; answers it */
+void gossiper_tell_all(struct cluster *); /* this node has changed: at once */
+/* Looks at every silence and at the clocks; `stood_ns`: so long this node itself stood still. */
+void gossiper_tick(struct cluster *, uint64_t stood_ns);
+
+/* ---- system.c, seeds.c, accept.c (shard 0) ---- */
 void system_request(struct cluster *, struct request *);
-void pings_start(struct cluster *);
-void pings_event(struct cluster *, unsigned node, enum liveness_event);
+void ping_make(const struct cluster *, struct ping *out); /* what this node says of itself now */
 /* Talks to the seeds until this node is a member of a born cluster. */
 void seeds_start(struct cluster *, struct io_req *, struct op *);
 void seeds_state(struct cluster *, struct buf *out);           /* the answer to BIRTH */

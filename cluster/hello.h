@@ -1,5 +1,5 @@
 /* hello.h - who speaks: the first frame of a connection and its answer; what seeds tell each other
- * before there is a cluster; and what a node says with every ping.  Pure.
+ * before there is a cluster; and what a node says of itself that may change.  Pure.
  */
 // SPDX-License-Identifier: Apache-2.0
 #pragma once

@@ -9,7 +9,8 @@
  *     calls.c     requests of ours and their deadlines
  *     request.c   requests of others
  *     system.c    the cluster's own verbs                      shard 0
- *     pings.c     liveness's events from pings                 shard 0
+ *     gossiper.c  news of all nodes, and liveness's events     shard 0
+ *     watch.c     a node that stood still reads the metadata before it goes on
  *     seeds.c, birth.c, metadata.c, vote.c, learn.c, propose.c, fetch.c: the metadata log, shard 0
  *
  * What only shard 0 does is in first.h.
@@ -20,8 +21,8 @@
 #include "cluster/cluster.h"
 #include "cluster/frame.h"
 #include "cluster/hello.h"
-#include "cluster/liveness.h"
 #include "cluster/metadata.h"
+#include "cluster/watch.h"
 #include "io/log.h"
 
 /* ---- post.c: mail to another shard of this node ---- */
@@ -67,9 +68,9 @@ struct conn {
     enum lane lane;
     uint8_t *in;
     size_t in_size, in_room;
-    struct buf out, sending;
-    unsigned shard;      /* of the other side, that dialled */
-    unsigned unanswered; /* requests that came and were not answered yet */
+    struct buf out, sending, late; /* late: goes out behind the next frame (simulator) */
+    unsigned shard;                /* of the other side, that dialled */
+    unsigned unanswered;           /* requests that came and were not answered yet */
     bool is_broken, is_open, is_reading;
 };
 struct conn *conn_start(struct cluster *, struct op *parent, struct io_socket *taken);
@@ -148,7 +149,8 @@ void request_arrived(struct conn *, const struct frame *);
 void requests_look(struct cluster *);
 void requests_deinit(struct cluster *);
 
-struct pinger;
+struct gossiper;
+struct reading;
 struct seeds;
 
 struct cluster {
@@ -170,12 +172,13 @@ struct cluster {
     struct cluster_counts counts;
     struct posts posts;
     struct calls calls;
+    struct watch watch;
     struct list conns;
     struct lane_out *lanes[NODES_MAX][LANE_COUNT];
     struct list requests_free, requests_behind;
     unsigned requests_free_count, requests_out;
     unsigned passed_count;        /* of other shards' connections, being answered here */
-    bool is_behind, is_fetching;  /* an op runs for requests_behind; for a lagging ping */
+    bool is_behind, is_fetching;  /* an op runs for requests_behind; for news of an epoch */
     bool is_registered, is_stale; /* another shard: shard 0's snapshot has come; is out of date */
     /* shard 0 */
     struct metadata *metadata;
@@ -183,10 +186,10 @@ struct cluster {
     struct seeds *seeds; /* while it is being born */
     struct io_listener *listener;
     unsigned greetings;
-    struct liveness_table liveness;
-    struct pinger *pingers[NODES_MAX];
-    struct share *shares;  /* by shard */
-    struct list proposals; /* one at a time */
+    struct gossiper *gossiper;
+    struct reading *reading; /* of the metadata, after the node stood still */
+    struct share *shares;    /* by shard */
+    struct list proposals;   /* one at a time */
     char waits_for[400];
 };
 

@@ -251,6 +251,8 @@ void lane_answered(struct lane_out *l, const struct frame *f)
         err = ERR_CORRUPT;
     slot_free(l, (uint32_t)(s - l->slots));
     l->c->counts.answered++;
+    if (l->lane == LANE_URGENT)
+        gossiper_event(l->c, l->node, LIVENESS_ANSWERED);
     list_remove(&call->link);
     call->impl = NULL;
     io_req_end(&call->req, err);
@@ -279,7 +281,7 @@ static struct op_next lane_failed(struct lane_out *l)
         io_hangup(l->c->io, &l->socket);
     lane_fail_all(l, l->op.stop ? ERR_STOPPED : ERR_CLOSED);
     if (l->lane == LANE_URGENT)
-        pings_event(l->c, l->node, LIVENESS_CLOSED);
+        gossiper_event(l->c, l->node, LIVENESS_CLOSED);
     return op_goto(BACK_OFF);
 }
 
@@ -436,7 +438,7 @@ static struct op_next lane_greeted(struct op *op)
     l->back_off_ns = 0;
     l->attempts = 0;
     if (l->lane == LANE_URGENT)
-        pings_event(l->c, l->node, LIVENESS_CONNECTED);
+        gossiper_event(l->c, l->node, LIVENESS_CONNECTED);
     lane_unpark(l);
     return op_goto(STAND);
 }

@@ -6,8 +6,8 @@
  *
  * `check` refuses before anything is sent: the epoch is taken, or a member is down.  The ballot is
  * promised by this node's own acceptor, durably, before anyone hears of it, so no ballot is used
- * twice, whatever restarts.  A member that refuses, lacks entries, or closes its connection sends
- * the op round again until the deadline.
+ * twice, whatever restarts.  A member that does not answer is asked the same again; one that
+ * refuses, lacks entries, or closes its connection sends the op round again until the deadline.
  *
  * What a crash at any point leaves behind: before the first acceptance, nothing; after it, a value
  * that some members have accepted and that nobody has called decided; the finisher of whoever sees
@@ -22,6 +22,7 @@
 
 enum { TURN, CHECK, PREPARE, PROMISES, ACCEPT, ACCEPTED, LEARN, COMMIT, COMMITTED, SETTLE, AGAIN };
 static const uint64_t again_ns = 20000000;
+static const uint64_t patience_ns = 250000000, patience_most_ns = 1000000000;
 
 struct proposer {
     struct op op;
@@ -36,7 +37,10 @@ struct proposer {
     struct vote vote;
     bool is_exposed;  /* a value may have been accepted somewhere */
     bool is_finished; /* decided: what is left is to tell */
+    enum verb verb;   /* what the members are being asked */
+    struct buf body;
     bool is_counted[NODES_MAX];
+    uint64_t patience_ns[NODES_MAX]; /* for the next answer */
     struct cluster_call calls[NODES_MAX];
     uint64_t highest_round;
     unsigned ahead; /* a node that has more entries than we, or 0 */
@@ -91,30 +95,47 @@ static unsigned first_down(const struct cluster *c)
     return 0;
 }
 
+static void send_one(struct proposer *p, unsigned node)
+{
+    struct cluster *c = p->c;
+    struct cluster_call *call = &p->calls[node - 1];
+    uint64_t *patience = &p->patience_ns[node - 1];
+    struct cluster_message m = { .node = node,
+                                 .verb = p->verb,
+                                 .body = buf_bytes(&p->body),
+                                 .deadline_ns =
+                                     u64_min(p->deadline_ns, io_now(c->io) + *patience) };
+    *patience = u64_min(2 * *patience, patience_most_ns);
+    call->arena = &p->arena;
+    calls_begin(c, call, &p->op, &m, c->lanes[node - 1][LANE_URGENT]);
+}
+
 static void send_all(struct proposer *p, enum verb verb, const struct proposal *proposal)
 {
     struct cluster *c = p->c;
-    struct buf body = { 0 };
-    proposal_encode(proposal, &body);
+    p->verb = verb;
+    buf_clear(&p->body);
+    proposal_encode(proposal, &p->body);
     for (unsigned n = 1; n <= c->ring.nodes_count; n++) {
-        struct cluster_call *call = &p->calls[n - 1];
         p->is_counted[n - 1] = n == c->self || (verb == VERB_COMMIT && !c->ring.nodes[n - 1].is_up);
-        if (p->is_counted[n - 1])
-            continue;
-        struct cluster_message m = {
-            .node = n, .verb = verb, .body = buf_bytes(&body), .deadline_ns = p->deadline_ns
-        };
-        call->arena = &p->arena;
-        calls_begin(c, call, &p->op, &m, c->lanes[n - 1][LANE_URGENT]);
+        p->patience_ns[n - 1] = patience_ns;
+        if (!p->is_counted[n - 1])
+            send_one(p, n);
     }
-    buf_deinit(&body);
 }
 
-/* What a node has answered since the last look: true once for each. */
+/* What a node has answered since the last look: true once for each.  Where no answer came in time,
+ * one of the two frames may have been lost: the same is asked again, which changes nothing. */
 static bool has_answered(struct proposer *p, unsigned node)
 {
-    if (p->is_counted[node - 1] || p->calls[node - 1].req.busy)
+    const struct cluster_call *call = &p->calls[node - 1];
+    if (p->is_counted[node - 1] || call->req.busy)
         return false;
+    bool may_be_lost = call->req.err == ERR_TIMEOUT && p->c->ring.nodes[node - 1].is_up;
+    if (may_be_lost && !proposer_is_late(p)) {
+        send_one(p, node);
+        return false;
+    }
     return p->is_counted[node - 1] = true;
 }
 
@@ -313,11 +334,12 @@ static struct op_next proposer_settle(struct op *op)
         fetch_start(c, &p->wait, op, p->epoch, p->ahead, p->deadline_ns);
         return op_wait(AGAIN);
     }
+    if (op->stop)
+        return op_goto(AGAIN);
     uint64_t now_ns = io_now(c->io);
     uint64_t left_ns = p->deadline_ns > now_ns ? p->deadline_ns - now_ns : 0;
     uint64_t jitter_ns = io_random(c->io) % again_ns;
-    if (!op->stop)
-        io_sleep(c->io, &p->wait, op, u64_min(again_ns + jitter_ns, left_ns));
+    io_sleep(c->io, &p->wait, op, u64_min(again_ns + jitter_ns, left_ns));
     return op_wait(AGAIN);
 }
 
@@ -342,6 +364,7 @@ static void proposer_release(struct op *op)
     io_req_end(p->req, op->err);
     arena_deinit(&p->arena);
     buf_deinit(&p->value);
+    buf_deinit(&p->body);
     mem_free(p);
 }
 
@@ -362,6 +385,11 @@ void propose_start(struct cluster *c, struct io_req *req, struct op *op,
     op_start(&p->op, io_ops(c->io), &c->op, proposer_states, proposer_release);
     if (c->is_closing)
         op_stop(&p->op, ERR_STOPPED);
+}
+
+void proposals_stop(struct cluster *c)
+{
+    list_each(l, &c->proposals) op_stop(&owner_of(l, struct proposer, link)->op, ERR_STOPPED);
 }
 
 void cluster_append(struct cluster *c, struct io_req *req, struct op *op,

@@ -1,6 +1,6 @@
 /* system.c - the cluster's own verbs, as other nodes ask them; shard 0.
  *
- *     PING, BIRTH, FETCH          answered at once from what is in memory
+ *     PING, GOSSIP, BIRTH, FETCH  answered at once from what is in memory
  *     PREPARE, ACCEPT             one step of the acceptor, durable before the answer
  *     COMMIT                      fetch what lies before it, learn it, applied everywhere: answer
  *
@@ -103,12 +103,17 @@ static void system_propose(struct cluster *c, struct request *r)
     op_start(&s->op, io_ops(c->io), &c->op, served_states, served_release);
 }
 
+void ping_make(const struct cluster *c, struct ping *out)
+{
+    *out = (struct ping){ .epoch = c->epoch, .is_ready = c->is_ready, .native = c->options.native };
+    snprintf(out->version, sizeof out->version, "%s", RONDO_VERSION);
+}
+
 static void system_ping(struct cluster *c, struct request *r)
 {
     struct buf body = buf_in(&r->pub.arena);
-    struct ping theirs,
-        ours = { .epoch = c->epoch, .is_ready = c->is_ready, .native = c->options.native };
-    snprintf(ours.version, sizeof ours.version, "%s", RONDO_VERSION);
+    struct ping theirs, ours;
+    ping_make(c, &ours);
     if (ping_decode(r->pub.body, &theirs) != OK) {
         cluster_answer(&r->pub, ERR_PROTOCOL, (struct bytes){ 0 });
         return;
@@ -142,6 +147,8 @@ void system_request(struct cluster *c, struct request *r)
         cluster_answer(&r->pub, ERR_NOT_YET, (struct bytes){ 0 });
     } else if (verb == VERB_PING) {
         system_ping(c, r);
+    } else if (verb == VERB_GOSSIP) {
+        gossiper_request(c, &r->pub);
     } else if (verb == VERB_FETCH) {
         system_fetch(c, r);
     } else if (verb == VERB_PREPARE || verb == VERB_ACCEPT || verb == VERB_COMMIT) {

@@ -103,8 +103,10 @@
     SETTING(NS, write_request_timeout, "2s", "10ms..1h", "For writes.")                           \
     SETTING(NS, truncate_request_timeout, "60s", "10ms..1h", "For TRUNCATE.")                     \
     SETTING(NS, request_timeout, "10s", "10ms..1h", "For everything else.")                       \
-    SETTING(NS, peer_ping_timeout, "2s", "100ms..1m",                                             \
-            "A node that has not answered for this long counts as down.")                         \
+    SETTING(COUNT, phi_convict_threshold, "8", "5..16",                                           \
+            "How unlikely the silence of a node must have become, as a power of ten, before it "  \
+            "counts as down: at 8, about 18 times as long as it is silent usually. A connection " \
+            "that is lost and cannot be made again within 2s counts as down at once.")            \
     TITLE("Client connections")                                                                   \
     SETTING(BYTES, native_transport_max_frame_size, "16MiB", "4KiB..256MiB",                      \
             "The largest request that is taken.")                                                 \

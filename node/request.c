@@ -7,6 +7,8 @@
  *     PREPARE                       prepare.c (at once when there is one shard)
  *     BATCH                         statement.c
  *
+ * A node that stood still (cluster_is_awake) answers nothing at once: statement.c waits.
+ *
  * The warm read: the statement is decoded in place, its rows are written straight into the
  * connection's output, and nothing is allocated, posted or started.
  */
@@ -207,7 +209,7 @@ static bool statement_now(struct session *s, const struct wire_envelope *e)
 
 static void request_statement(struct session *s, const struct wire_envelope *e)
 {
-    if (statement_now(s, e))
+    if (cluster_is_awake(s->shard->cluster) && statement_now(s, e))
         s->shard->counts.requests_inline++;
     else
         statement_start(s, e);

@@ -72,7 +72,7 @@ void stage_open_cluster(struct life *l)
         .tokens_count = (unsigned)c->num_tokens,
         .data_center = c->data_center,
         .rack = c->rack,
-        .ping_timeout_ns = c->peer_ping_timeout_ns,
+        .phi_convict_threshold = c->phi_convict_threshold,
         .peers_bytes_max = s->plan.peers_bytes,
         .first = l->first,
         .context = s,
@@ -217,6 +217,8 @@ static void stage_begin_quiet(struct shard *s)
     }
     if (s->coordinator)
         coordinator_stop(s->coordinator);
+    if (s->cluster && io_self(s->io) == 0)
+        cluster_unserve(s->cluster);
 }
 
 static struct op_next stage_quiet(struct op *op)

@@ -59,7 +59,7 @@ static void request_release(struct op *);
 
 static const struct op_state request_states[] = {
     [BEGIN] = { "begin", request_begin,
-                TO(READ) | TO(WRITE) | TO(CHANGE) | TO(TRUNCATE) | TO(ANSWER) },
+                TO(BEGIN) | TO(READ) | TO(WRITE) | TO(CHANGE) | TO(TRUNCATE) | TO(ANSWER) },
     [READ] = { "read", request_read, TO(TOLD) | TO(FED) | TO(ANSWER) },
     [TOLD] = { "told", request_told, TO(TOLD) | TO(FED) | TO(ANSWER) },
     [FED] = { "fed", request_fed, TO(READ) | TO(FED) | TO(ANSWER) },
@@ -218,12 +218,26 @@ static struct op_next request_begin_batch(struct request *r)
     return err == OK ? request_begin_write(r) : request_fail(r, err);
 }
 
+/* This node stood still: first it has to read what the others have decided meanwhile. */
+static struct op_next request_wake(struct request *r)
+{
+    if (r->wait.err != OK)
+        return request_fail(r, report_set(&r->failure.report, ERR_OVERLOADED,
+                                          "this node stood still, and cannot read yet what the "
+                                          "cluster has agreed on meanwhile"));
+    if (!r->wait.busy)
+        cluster_wake(r->shard->cluster, &r->wait, &r->op);
+    return op_wait(BEGIN);
+}
+
 static struct op_next request_begin(struct op *op)
 {
     struct request *r = request_of(op);
     struct statement *st = &r->statement;
     if (op->stop)
         return request_fail(r, ERR_STOPPED);
+    if (r->wait.busy || !cluster_is_awake(r->shard->cluster))
+        return request_wake(r);
     struct cursor body;
     struct bytes payload;
     r->wants_outcome = wire_prefix(&r->envelope, &body, NULL, &payload) == OK &&

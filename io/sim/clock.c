@@ -49,9 +49,25 @@ void io_charge(struct io *io, uint64_t ns)
 
 uint64_t io_random(struct io *io) { return prng_next(&io->node->prng); }
 
+/* In a hundred; those of frames are a matter of their own, and draw only where there are any. */
+static bool draw_rare(struct io *io, const char *name)
+{
+    const struct sim_faults *f = &io->sim->faults;
+    unsigned pct = f->rare_pct;
+    if (strncmp(name, "frame ", 6) != 0)
+        return prng_chance(&io->node->prng, pct);
+    if (strcmp(name, "frame lost") == 0)
+        pct = f->frame_lost_pct;
+    else if (strcmp(name, "frame repeated") == 0)
+        pct = f->frame_repeated_pct;
+    else
+        pct = f->frame_reordered_pct;
+    return pct > 0 && prng_chance(&io->node->prng, pct);
+}
+
 bool io_rare(struct io *io, const char *name)
 {
-    bool is_so = prng_chance(&io->node->prng, io->sim->faults.rare_pct);
+    bool is_so = draw_rare(io, name);
     if (is_so)
         sim_mix_bytes(io->sim, bytes_text(name));
     return is_so;

@@ -4,8 +4,9 @@
  * The same seed gives the same history: sim_hash() covers every byte that is said or stored, every
  * completion and every move of an op.
  *
- * Limits: connections are streams, so loss and repetition on the wire show as delay; the current
- * folder is "/"; file times, modes and owners do not exist.
+ * Limits: connections are streams, so loss and repetition on the wire show as delay (frames get
+ * lost where frames are known, by io_rare); the current folder is "/"; file times, modes and owners
+ * do not exist.
  */
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
@@ -28,6 +29,8 @@ struct sim_faults {
     int64_t clock_skew_us_max; /* a node's wall clock is off by up to this */
     unsigned mail_credits;     /* 0: 1024 */
     unsigned net_reset_pct;    /* in 10,000: a chunk resets its connection instead of arriving */
+    /* Of io_rare's names those of frames between nodes, which rare_pct does not cover. */
+    unsigned frame_lost_pct, frame_repeated_pct, frame_reordered_pct;
 };
 
 struct sim;

@@ -25,7 +25,7 @@ static inline void rig_init(struct rig *rig, uint64_t seed, struct sim_faults fa
             .tokens_count = 16,
             .data_center = "dc1",
             .rack = "rack1",
-            .ping_timeout_ns = 2000000000,
+            .phi_convict_threshold = 8,
             .applied = rig_applied,
             .request = rig_request,
             .changed = rig_changed,

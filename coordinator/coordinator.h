@@ -2,6 +2,7 @@
  *
  *     write.c   one mutation to all replicas; acks count up to the level; then it lingers
  *     batch.c   a logged batch: kept by others, then written, then forgotten; batchlog.h keeps it
+ *     owed.h    in which ranges something may linger, or be missing for good
  *     hints.h   what a replica missed is kept on disk and delivered later
  *     read.c    one partition; scan.c a range of tokens, one stretch of the ring after the other
  *     ask.c     a round of a read: as many replicas as the level needs, whole rows, merged
@@ -18,6 +19,7 @@
 #include "cluster/cluster.h"
 #include "coordinator/batchlog.h"
 #include "coordinator/hints.h"
+#include "coordinator/owed.h"
 #include "io/io.h"
 #include "model/model.h"
 
@@ -62,6 +64,7 @@ struct coordinator_options {
     struct cluster *cluster;
     struct replica_slot replica;
     struct hints *hints;         /* of this shard; NULL: what a replica misses is not kept */
+    struct owed *owed;           /* of this shard; NULL: nor is where something may be missing */
     uint64_t requests_bytes_max; /* of requests in flight here */
 };
 struct coordinator *coordinator_new(const struct coordinator_options *);
@@ -97,8 +100,10 @@ struct coordinator_write {
      * or have a hint. */
     struct io_req *settled;
 };
-/* Completes at the level, or when it is out of reach, or at the deadline.  Then the write lingers
- * in the coordinator's hands until all replicas have answered or timed out. */
+/* Completes at the level, or when it is out of reach, or at the deadline; where something lingers
+ * then, not before that is remembered (owed.h), and never later than half a second after the
+ * deadline.  Then the write lingers in the coordinator's hands until each replica has it or a hint
+ * was kept, or refused, for it. */
 void coordinator_write(struct coordinator *, struct io_req *, struct op *,
                        const struct coordinator_write *, struct coordinator_outcome *);
 
@@ -145,6 +150,24 @@ enum err coordinator_read_now(struct coordinator *, const struct coordinator_rea
 bool level_allows(enum level, bool is_write);
 /* Do only replicas of the coordinator's data centre count? */
 bool level_is_local(enum level);
+
+/* Where the mutations for one target are, since the start, each in one place:
+ *
+ *     sent = in_flight + acked + hinted + withdrawn + refused[every reason]
+ *
+ * One that is acknowledged although a hint was kept for it is acked, and counted as late; so hinted
+ * + late is how many hints were written for writes since the start. */
+struct coordinator_book {
+    uint64_t sent, in_flight, acked, hinted;
+    uint64_t refused[HINT_REFUSALS_COUNT]; /* no hint could be kept; their ranges are unknown */
+    uint64_t withdrawn;   /* every replica was overloaded, and the client was told */
+    uint64_t late, early; /* early: a hint was due only because lingering took too many bytes */
+};
+/* Calls `each` for every target that something was sent to. */
+void coordinator_books(const struct coordinator *,
+                       void (*each)(void *context, unsigned node, const struct coordinator_book *),
+                       void *context);
+void coordinator_book_add(struct coordinator_book *into, const struct coordinator_book *from);
 
 struct coordinator_counts {
     uint64_t writes, batches, reads, scans, local_reads, unavailable, timeouts, failures, late_acks;

@@ -14,6 +14,7 @@ struct coordinator {
     uint64_t bytes_ending; /* of these: called off, about to be given back */
     bool is_stopping;
     struct coordinator_counts counts;
+    struct coordinator_book books[NODES_MAX]; /* by node number, from 1 */
 };
 /* The beginning of every op here, so that stop and idle see them all. */
 struct task {

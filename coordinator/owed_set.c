@@ -26,6 +26,10 @@ void owed_set_deinit(struct owed_set *s)
     size_t at = 0;
     for (struct owed_entry *e; (e = map_next(&s->entries, &at));)
         mem_free(e);
+    for (struct owed_entry *e = s->spares, *next; e; e = next) {
+        next = e->next;
+        mem_free(e);
+    }
     map_deinit(&s->entries);
 }
 
@@ -35,8 +39,10 @@ struct owed_entry *owed_set_at(struct owed_set *s, const struct owed_range *rang
     ensure(range->after < range->upto);
     if (e)
         return e;
-    e = mem_zalloc(sizeof *e);
-    e->range = *range;
+    e = s->spares;
+    s->spares = e ? e->next : NULL;
+    e = e ? e : mem_alloc(sizeof *e);
+    *e = (struct owed_entry){ .range = *range };
     map_put(&s->entries, key_of(&e->range), e);
     return e;
 }
@@ -76,18 +82,20 @@ void owed_set_lose(struct owed_set *s, struct owed_entry *e, int64_t since_us, i
 /* The map must not change while it is gone through: what is to go is gathered first. */
 static void set_drop_idle(struct owed_set *s)
 {
-    struct list idle;
+    struct owed_entry *idle = NULL;
     size_t at = 0;
-    list_init(&idle);
-    for (struct owed_entry *e; (e = map_next(&s->entries, &at));)
-        if (!e->is_in && !e->is_unknown && e->holds == 0)
-            list_add(&idle, &e->idle);
-    list_each(l, &idle)
-    {
-        struct owed_entry *e = owner_of(l, struct owed_entry, idle);
+    for (struct owed_entry *e; (e = map_next(&s->entries, &at));) {
+        if (e->is_in || e->is_unknown || e->holds > 0)
+            continue;
+        e->next = idle;
+        idle = e;
+    }
+    for (struct owed_entry *e = idle, *next; e; e = next) {
         const void *was = map_remove(&s->entries, key_of(&e->range));
         ensure(was == e);
-        mem_free(e);
+        next = e->next;
+        e->next = s->spares;
+        s->spares = e;
     }
 }
 

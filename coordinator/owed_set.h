@@ -9,7 +9,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 #include "base/buf.h"
-#include "base/list.h"
 #include "base/map.h"
 #include "coordinator/owed.h"
 
@@ -20,11 +19,12 @@ struct owed_entry {
     bool is_in, is_unknown;
     bool is_recent; /* something has held it since the last sweep */
     int64_t entered_us, since_us, latest_us;
-    struct list idle; /* while they are gathered */
+    struct owed_entry *next; /* while it is gathered, or spare */
 };
 struct owed_set {
     struct map entries;
-    uint64_t version; /* one more with each change that the disk has to know */
+    struct owed_entry *spares; /* to be used again: a range comes and goes each second */
+    uint64_t version;          /* one more with each change that the disk has to know */
     uint64_t in_count, unknown_count, holds_count, entered_count, lost_count;
 };
 void owed_set_deinit(struct owed_set *);

@@ -5,6 +5,7 @@
  *     GET /api/v1/ops       operations that run or have ended; /api/v1/ops/<id>: one
  *     POST /api/v1/ops/<verb>   begins one (operation.h); over the Unix socket alone
  *     GET /api/v1/tables    what there is of every table; tables/<keyspace>, .../<table>
+ *     GET /api/v1/writes    where the mutations are that were sent, target by target; what is owed
  *     GET /api/v1/snapshots all snapshots on disk
  *     GET /api/v1/compactions   what runs, what is due on each level and why; .../history: what ran
  *     GET /metrics          the counts for Prometheus
@@ -18,6 +19,7 @@
 #include "node/admin_pages.h"
 
 #include "node/compactions.h"
+#include "node/owing.h"
 #include "node/snapshot.h"
 #include "node/tables.h"
 
@@ -277,6 +279,12 @@ static void page_history(struct shard *s, const struct errands *errands, struct 
         compaction_history_json(errands, body);
 }
 
+static void page_writes(struct shard *s, const struct errands *errands, struct buf *body)
+{
+    if (all_told(errands))
+        owing_json(s, errands, body);
+}
+
 static const struct page { /* nothing written: a shard cannot tell */
     const char *path, *type;
     const struct errand_kind *asks;
@@ -284,6 +292,7 @@ static const struct page { /* nothing written: a shard cannot tell */
 } pages[] = {
     { "/api/v1/info", "application/json", &errand_counts, page_info },
     { "/api/v1/status", "application/json", &errand_counts, page_status },
+    { "/api/v1/writes", "application/json", &errand_owing, page_writes },
     { "/api/v1/snapshots", "application/json", &errand_snapshots, page_snapshots },
     { "/api/v1/compactions", "application/json", &errand_compactions, page_compactions },
     { "/api/v1/compactions/history", "application/json", &errand_compaction_history, page_history },
@@ -369,6 +378,7 @@ static void page_get(const struct admin_question *q, struct buf *out)
     } else if (!page) {
         page_text(out, 404,
                   "no such page; there are /api/v1/info, /api/v1/status, /api/v1/ops, "
+                  "/api/v1/writes, "
                   "/api/v1/tables, /api/v1/compactions, /api/v1/compactions/history, "
                   "/api/v1/snapshots, /metrics, "
                   "/health/live, /health/ready\n");

@@ -3,18 +3,21 @@
 #include "node/counts.h"
 
 #include "base/mem.h"
+#include "node/owing.h"
 #include "node/session.h"
 
 struct sources {
     struct shard_counts shard;
     struct coordinator_counts coordinator;
+    struct coordinator_book books; /* of all targets together */
+    struct owed_counts owed;
     struct store_counts store;
     struct compactor_counts compaction;
     struct cluster_counts cluster;
     const struct io_counts *io;
     struct store_memory memory;
     uint64_t prepared_count, prepared_bytes, prepared_evicted, allocations, request_bytes;
-    uint64_t connection_bytes;
+    uint64_t connection_bytes, refused;
 };
 
 static const struct {
@@ -49,6 +52,11 @@ void counts_take(struct shard *s, struct counts *out)
     const struct sources *c = &sources;
     if (s->coordinator)
         coordinator_counts(s->coordinator, &sources.coordinator);
+    owing_sum(s, &sources.books);
+    for (int why = 0; why < HINT_REFUSALS_COUNT; why++)
+        sources.refused += sources.books.refused[why];
+    if (s->owed)
+        owed_counts(s->owed, &sources.owed);
     if (s->store)
         store_counts(s->store, &sources.store);
     if (s->store)

@@ -32,6 +32,17 @@ struct shard;
     X(coordinator_failures, counter, c->coordinator.failures, "answered with a failure")           \
     X(coordinator_late_acks, counter, c->coordinator.late_acks, "acks after the answer")           \
     X(coordinator_in_flight, gauge, c->coordinator.in_flight, "requests under way")                \
+    X(mutations_sent, counter, c->books.sent, "mutations, one for each of their replicas")         \
+    X(mutations_in_flight, gauge, c->books.in_flight, "of them not acknowledged, nor hinted yet")  \
+    X(mutations_acknowledged, gauge, c->books.acked, "of them that their replicas have")           \
+    X(mutations_hinted, gauge, c->books.hinted, "of them kept as hints, and not acknowledged")     \
+    X(mutations_refused, gauge, c->refused, "of them kept nowhere; their ranges are unknown")      \
+    X(mutations_withdrawn, counter, c->books.withdrawn, "of them that all refused as overloaded")  \
+    X(mutations_late, counter, c->books.late, "acknowledged although a hint was kept")             \
+    X(mutations_early, counter, c->books.early, "hinted only for what lingering took in memory")   \
+    X(owed_ranges, gauge, c->owed.ranges, "ranges in which something may linger")                  \
+    X(owed_failures, counter, c->owed.failures, "times the disk did not take that")                \
+    X(unknown_ranges, gauge, c->owed.unknown, "ranges in which something may be missing")          \
     X(store_applied, counter, c->store.applied, "mutations applied here")                          \
     X(store_refused, counter, c->store.refused, "mutations refused here")                          \
     X(unapplied_late, counter, c->shard.unapplied_late + c->store.refused_late,                    \

@@ -123,7 +123,11 @@ static void stage_open_store(struct life *l)
         .shard_of = ring_shard,
         .holes = s->process->holes,
     };
+    struct owed_options owed = {
+        .folder = arena_printf(&l->arena, "%s/owed", c->hints_directory),
+    };
     s->has_begun = true;
+    owed_open(s->io, &l->open_owed, &l->stage, &owed, &s->owed);
     store_open(s->io, &l->wait, &l->stage, &options, &s->store, &l->failed);
 }
 
@@ -173,13 +177,16 @@ static struct op_next stage_replay(struct op *op)
 {
     struct life *l = stage_life(op);
     struct shard *s = l->shard;
-    if (l->wait.busy)
+    if (l->wait.busy || l->open_owed.busy)
         return op_wait(REPLAY);
     if (l->wait.err != OK)
         return stage_fail(l, l->wait.err);
+    if (l->open_owed.err != OK)
+        return stage_fail(l, l->open_owed.err);
     struct coordinator_options options = { .io = s->io,
                                            .cluster = s->cluster,
                                            .replica = replica_slot(s),
+                                           .owed = s->owed,
                                            .requests_bytes_max = s->plan.requests_bytes };
     s->coordinator = coordinator_new(&options);
     struct store_counts counts;
@@ -243,6 +250,8 @@ static void stage_begin_close(struct life *l)
     struct shard *s = l->shard;
     if (s->coordinator)
         coordinator_free(&s->coordinator);
+    if (s->owed)
+        owed_close(&s->owed, &l->close_owed, &l->stage);
     if (s->cluster)
         cluster_close(&s->cluster, &l->close_cluster, &l->stage);
     if (s->compactor)
@@ -264,7 +273,7 @@ static struct op_next stage_close(struct op *op)
 {
     struct life *l = stage_life(op);
     struct shard *s = l->shard;
-    if (l->close_cluster.busy || l->close_store.busy)
+    if (l->close_owed.busy || l->close_cluster.busy || l->close_store.busy)
         return op_wait(CLOSE);
     statement_free_idle(s);
     erase_forget(s);

@@ -40,6 +40,10 @@ static inline struct op_next script_end_work(struct op *op)
     if (w->answer)
         *w->answer = answer;
     if (w->local)
+        w->local->size = 1; /* a mutation was synced */
+    if (w->request && w->request->verb == VERB_APPLY)
+        answer = bytes_of((const uint8_t *)"\1", 1);
+    if (w->local)
         io_req_end(w->local, err);
     else
         cluster_answer(w->request, err, answer);

@@ -81,6 +81,7 @@ void ask_start(struct coordinator *c, struct io_req *req, struct op *op,
     a->args.replicas = NULL;
     a->args.need = NULL;
     io_req_begin(req, op);
+    req->impl = &a->task.op;
     task_begin(&a->task, c, states, ask_release);
 }
 

@@ -71,6 +71,12 @@ void coordinator_read(struct coordinator *c, struct io_req *req, struct op *op,
         read_start(c, req, op, r, out, outcome);
 }
 
+void coordinator_cancel(struct io_req *read)
+{
+    if (read->busy && read->impl)
+        op_stop(read->impl, ERR_STOPPED);
+}
+
 enum err coordinator_read_now(struct coordinator *c, const struct coordinator_read *r,
                               struct read_outcome *out)
 {

@@ -140,6 +140,9 @@ struct coordinator_read {
 void coordinator_read(struct coordinator *, struct io_req *, struct op *,
                       const struct coordinator_read *, struct read_outcome *,
                       struct coordinator_outcome *);
+/* Nobody waits for that read any more: it completes early, with ERR_STOPPED unless it was about to
+ * complete anyway; not inside this call.  Nothing when it is not under way. */
+void coordinator_cancel(struct io_req *read);
 /* The same, inline, when the level is ONE or LOCAL_ONE, this node is a replica, this shard owns the
  * token and nothing has to wait; else ERR_WOULD_WAIT and nothing has happened. */
 enum err coordinator_read_now(struct coordinator *, const struct coordinator_read *,

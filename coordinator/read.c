@@ -57,6 +57,7 @@ void read_start(struct coordinator *c, struct io_req *req, struct op *op,
     level_need(args->level, ring, self, args->keyspace, &r->replicas, &r->need);
     c->counts.reads++;
     io_req_begin(req, op);
+    req->impl = &r->task.op;
     task_begin(&r->task, c, states, reading_release);
 }
 
@@ -90,7 +91,11 @@ static struct op_next reading_begin(struct op *op)
 static struct op_next reading_ask(struct op *op)
 {
     struct reading *r = reading_of(op);
-    return r->ask.busy ? op_wait(ASK) : reading_end(r, r->ask.err);
+    if (!r->ask.busy)
+        return reading_end(r, r->ask.err);
+    if (op->stop)
+        coordinator_cancel(&r->ask);
+    return op_wait(ASK);
 }
 
 static void reading_release(struct op *op)

@@ -53,6 +53,7 @@ void scan_start(struct coordinator *c, struct io_req *req, struct op *op,
         s->after = read->from.token - 1;
     c->counts.scans++;
     io_req_begin(req, op);
+    req->impl = &s->task.op;
     task_begin(&s->task, c, states, scan_release);
 }
 
@@ -130,8 +131,11 @@ static struct op_next scan_stretch(struct op *op)
 static struct op_next scan_fed(struct op *op)
 {
     struct scan *s = scan_of(op);
-    if (s->ask.busy)
+    if (s->ask.busy) {
+        if (op->stop)
+            coordinator_cancel(&s->ask);
         return op_wait(FED);
+    }
     if (s->ask.err != OK)
         return scan_end(s, s->ask.err);
     s->out->rows_count += s->part.rows_count;

@@ -317,8 +317,11 @@ static struct op_next request_told(struct op *op)
 static struct op_next request_fed(struct op *op)
 {
     struct request *r = request_of(op);
-    if (r->wait.busy)
+    if (r->wait.busy) {
+        if (op->stop) /* the client is gone, or the node stops */
+            coordinator_cancel(&r->wait);
         return op_wait(FED);
+    }
     if (r->wait.err != OK)
         return request_fail(r, r->wait.err);
     cql_run_fed(&r->run, &r->read_outcome);

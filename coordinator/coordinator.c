@@ -29,6 +29,7 @@ void coordinator_free(struct coordinator **coordinator)
     write_free_idle(c);
     read_free_idle(c);
     ask_free_idle(c);
+    latency_tables_deinit(&c->tables);
     mem_free(c);
     *coordinator = NULL;
 }

@@ -5,7 +5,8 @@
  *     owed.h    in which ranges something may linger, or be missing for good
  *     hints.h   what a replica missed is kept on disk and delivered later
  *     read.c    one partition; scan.c a range of tokens, one stretch of the ring after the other
- *     ask.c     a round of a read: as many replicas as the level needs, whole rows, merged
+ *     ask.c     a round of a read: rows of one replica, digests of others; repair where they differ
+ *     latency.h which replicas are asked, and when one more is
  *
  * The facade of coordinator/.  One struct coordinator a shard.  It knows replicas by number and
  * speaks to the local one through a slot that the node fills, to the others through cluster/.
@@ -116,7 +117,7 @@ struct coordinator_batch {
         const struct keyspace *keyspace;
         int64_t token;
         struct bytes mutation;
-    } *parts; /* copied inside the call, and what they point to */
+    } * parts; /* copied inside the call, and what they point to */
     uint64_t deadline_ns;
 };
 /* Completes when each mutation is at the level, or one cannot be.  The outcome is that of the one
@@ -175,5 +176,11 @@ void coordinator_book_add(struct coordinator_book *into, const struct coordinato
 struct coordinator_counts {
     uint64_t writes, batches, reads, scans, local_reads, unavailable, timeouts, failures, late_acks;
     uint64_t in_flight;
+    /* Reads: rounds in which digests were not equal; mutations sent to replicas that lacked them,
+     * the rows in these, and those that failed; rounds in which digests differed although no
+     * replica lacked anything and none had changed (never); replicas asked because others took too
+     * long; reads from slow ones only to measure them. */
+    uint64_t digest_mismatches, repairs, repaired_rows, repairs_failed, needless_repairs;
+    uint64_t speculations, probes;
 };
 void coordinator_counts(const struct coordinator *, struct coordinator_counts *out);

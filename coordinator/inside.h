@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 #include "coordinator/coordinator.h"
+#include "coordinator/latency.h"
 
 struct coordinator {
     struct coordinator_options options;
@@ -14,6 +15,8 @@ struct coordinator {
     uint64_t bytes_ending; /* of these: called off, about to be given back */
     bool is_stopping;
     struct coordinator_counts counts;
+    struct latency_nodes latency;             /* of reads, by node */
+    struct latency_tables tables;             /* by table */
     struct coordinator_book books[NODES_MAX]; /* by node number, from 1 */
 };
 /* The beginning of every op here, so that stop and idle see them all. */
@@ -68,10 +71,13 @@ struct ask_args {
     struct arena *arena;
     struct read_sink *sink;
 };
-/* A leaf: as many replicas as required answer, their rows are merged into the sink. */
+/* A leaf: as many replicas as required answer; what they agree on, or come to once those that lack
+ * something have been given it, goes into the sink. */
 void ask_start(struct coordinator *, struct io_req *, struct op *, const struct ask_args *,
                struct read_outcome *, struct coordinator_outcome *);
 void ask_free_idle(struct coordinator *);
+/* Reads from a node that has been slow, not waited for; `read` is copied. */
+void probe_start(struct coordinator *, unsigned node, const struct read *, int64_t gc_before);
 void read_free_idle(struct coordinator *);
 void write_free_idle(struct coordinator *);
 

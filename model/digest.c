@@ -255,8 +255,10 @@ enum err digest_of_answer(const struct table *table, const struct read *read, in
     struct digest_writer writer;
     struct read_outcome outcome;
     struct result_answers one = { .answers = &answer, .count = 1 };
+    struct read whole = *read;
+    whole.bytes_limit = UINT32_MAX; /* it has done its work where the answer was made */
     digest_begin(&writer, read, gc_before, arena);
-    enum err err = result_merge(table, read, &one, arena, &writer.sink, &outcome);
+    enum err err = result_merge(table, &whole, &one, arena, &writer.sink, &outcome);
     if (err == OK)
         digest_end(&writer, &outcome, out);
     return err;

@@ -10,7 +10,7 @@
 #include "base/mem.h"
 #include "coordinator/coordinator.h"
 
-enum script_does { OBEY, REFUSE, OVERLOAD, SLOW, SILENT };
+enum script_does { OBEY, REFUSE, OVERLOAD, SLOW, SILENT, SLOW_WRITES, REFUSE_WRITES };
 enum { SCRIPT_ROWS_MAX = 64, SCRIPT_TEXT_BYTES = 2048 };
 static const uint64_t script_ms = 1000000;
 
@@ -28,7 +28,8 @@ struct script {
     struct table *table;
     struct coordinator *coordinator;
     enum script_does does[RIG_NODES + 1];
-    unsigned applied[RIG_NODES + 1], reads[RIG_NODES + 1];
+    unsigned applied[RIG_NODES + 1], reads[RIG_NODES + 1]; /* reads: digests too */
+    unsigned digests[RIG_NODES + 1], repaired[RIG_NODES + 1];
     struct script_row rows[SCRIPT_ROWS_MAX];
     size_t rows_count;
 };
@@ -94,6 +95,27 @@ static inline bool script_wanted(const struct read *read, const struct script_ro
                        : !bytes_equal(read->key, key))
         return false;
     return !read->from.is_set || position_compare(&at, &read->from, read->is_reversed) > 0;
+}
+
+/* A mutation of a repair: the node has this version of each row, and no other any more. */
+static inline void script_repair(unsigned node, struct bytes encoded)
+{
+    struct arena arena = { 0 };
+    struct mutation m;
+    bool is_repair = mutation_decode(encoded, script.table, &arena, &m) == OK;
+    for (size_t i = 0; is_repair && i < m.rows_count * script.rows_count; i++) {
+        const struct row *row = &m.rows[i / script.rows_count];
+        struct script_row *at = &script.rows[i % script.rows_count];
+        int64_t timestamp = row->cells_count ? row->cells->timestamp : row->deletion.timestamp;
+        if (at->token != m.token || (uint32_t)at->c != get_be32(row_clustering(row, 0).data))
+            continue;
+        if (at->timestamp == timestamp)
+            at->nodes |= 1u << node;
+        else
+            at->nodes &= ~(1u << node);
+    }
+    script.repaired[node] += is_repair;
+    arena_deinit(&arena);
 }
 
 /* What a node's replica would answer: its rows in order, up to the limit. */

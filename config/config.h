@@ -34,6 +34,8 @@ struct buf;
 enum config_commitlog_sync { CONFIG_SYNC_GROUP, CONFIG_SYNC_BATCH, CONFIG_SYNC_PERIODIC };
 enum config_commitlog_compression { CONFIG_LOG_PLAIN, CONFIG_LOG_LZ4 };
 enum config_allow_insecure { CONFIG_LOOPBACK_ONLY, CONFIG_INSECURE_ALLOWED };
+enum config_hinted_handoff_enabled { CONFIG_HANDOFF_TRUE, CONFIG_HANDOFF_FALSE };
+enum config_hints_compression { CONFIG_HINTS_PLAIN, CONFIG_HINTS_LZ4 };
 enum config_auto_snapshot { CONFIG_SNAPSHOT_TRUE, CONFIG_SNAPSHOT_FALSE };
 enum config_scylla_sharding { CONFIG_SHARDING_OFF, CONFIG_SHARDING_ON };
 enum config_storage_compatibility_mode { CONFIG_CASSANDRA_4, CONFIG_UPGRADING, CONFIG_NONE };

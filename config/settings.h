@@ -64,7 +64,7 @@
     SETTING(TEXT, commitlog_directory, "./rondo-data/commitlog", "a folder",                      \
             "Where the commit log is kept; a disk of its own helps.")                             \
     SETTING(TEXT, hints_directory, "./rondo-data/hints", "a folder",                              \
-            "Where writes wait for replicas that missed them. Empty: hints are not there yet.")   \
+            "Where writes wait for replicas that missed them.")                                   \
     TITLE("Commit log")                                                                           \
     SETTING(CHOICE, commitlog_sync, "group", "group|batch|periodic",                              \
             "When a write is acknowledged. group: once a sync that covers it has returned; "      \
@@ -107,6 +107,18 @@
             "How unlikely the silence of a node must have become, as a power of ten, before it "  \
             "counts as down: at 8, about 18 times as long as it is silent usually. A connection " \
             "that is lost and cannot be made again within 2s counts as down at once.")            \
+    TITLE("Hinted handoff")                                                                       \
+    SETTING(CHOICE, hinted_handoff_enabled, "true", "true|false",                                 \
+            "Whether writes are kept for replicas that miss them, and delivered later.")          \
+    SETTING(NS, max_hint_window, "3h", "0ms..8760h",                                              \
+            "For a replica that is down longer nothing is kept, and what is older is given up.")  \
+    SETTING(BYTES, max_hints_size_per_host, "0MiB", "0MiB|1MiB..1024GiB",                         \
+            "What may be kept for one replica, each shard an even share; 0MiB: no limit.")        \
+    SETTING(BYTES, hinted_handoff_throttle, "1024KiB", "0KiB..1024GiB",                           \
+            "How much is delivered to one replica in a second, divided by the number of other "   \
+            "nodes, since all of them deliver to it at once; 0KiB: no limit.")                    \
+    SETTING(CHOICE, hints_compression, "none", "none|LZ4Compressor",                              \
+            "Whether what is kept is packed, where that makes it smaller.")                       \
     TITLE("Client connections")                                                                   \
     SETTING(BYTES, native_transport_max_frame_size, "16MiB", "4KiB..256MiB",                      \
             "The largest request that is taken.")                                                 \

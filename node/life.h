@@ -37,7 +37,8 @@ struct life {
     struct op stage;
     enum phase phase;
     struct report failed;
-    struct io_req wait, nap, open_owed, close_owed, close_cluster, close_store;
+    struct io_req wait, nap, open_owed, close_owed, close_cluster, close_store, open_hints,
+        close_hints;
     struct cluster_options cluster_options;
     struct cluster *first; /* shard 0's, on the others */
     const char *seeds[NODES_MAX];

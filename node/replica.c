@@ -12,6 +12,7 @@
 
 #include "node/erase.h"
 #include "node/gather.h"
+#include "node/hinting.h"
 
 enum { APPLY, APPLIED };
 enum hop_kind { HOP_APPLY, HOP_TRUNCATE };
@@ -108,8 +109,13 @@ static void replica_apply(void *context, struct io_req *req, struct op *op, int6
 
 /* Shard 0 leads.  It does not send itself there: that would hold a credit of a way that its own
  * errands need. */
-void replica_truncate(struct shard *s, struct io_req *req, struct op *op, const struct uuid *table)
+void replica_truncate(struct shard *s, struct io_req *req, struct op *op, enum truncate_round round,
+                      const struct uuid *table)
 {
+    if (round == TRUNCATE_HINTS) {
+        hinting_erase(s, req, op, table);
+        return;
+    }
     if (io_self(s->io) == 0 && s->store) {
         erase_start(s, req, op, table);
         return;

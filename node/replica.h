@@ -12,5 +12,11 @@ void replica_request(void *context, struct cluster_request *);
 void replica_turn_away(struct shard *, struct cluster_request *);
 /* Takes up what came before the store was open. */
 void replica_unpark(struct shard *);
-/* Empties a table on every shard of this node. */
-void replica_truncate(struct shard *, struct io_req *, struct op *, const struct uuid *table);
+/* VERB_TRUNCATE: a round u8 | 16 table id.  All nodes are asked for the first round before any of
+ * them is asked for the second, so that no hint brings a row back. */
+enum truncate_round {
+    TRUNCATE_HINTS = 1, /* hints of the table are given up, on every shard of this node */
+    TRUNCATE_ROWS = 2,  /* it is emptied there */
+};
+void replica_truncate(struct shard *, struct io_req *, struct op *, enum truncate_round,
+                      const struct uuid *table);

@@ -63,7 +63,10 @@ static void schema_forget(struct shard *s, struct bytes tables)
     for (size_t at = 0; at < tables.size; at += sizeof(struct table *)) {
         struct table *t;
         memcpy(&t, tables.data + at, sizeof(struct table *));
-        if (s->has_begun && !catalog_table_by_id(&s->catalog, &t->id))
+        bool is_gone = s->has_begun && !catalog_table_by_id(&s->catalog, &t->id);
+        if (is_gone && s->hints)
+            hints_dropped(s->hints, &t->id);
+        if (is_gone)
             erase_dropped(s, &t);
         else
             table_unref(&t);
@@ -102,5 +105,7 @@ void schema_changed(void *context, const struct ring *ring, unsigned node, bool 
 {
     struct shard *s = context;
     ensure(node >= 1 && node <= ring->nodes_count);
+    if (s->hints)
+        hints_changed(s->hints, node, is_up);
     events_node(s, &ring->nodes[node - 1].native, is_up);
 }

@@ -14,6 +14,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "node/replica.h"
 
+#include "node/hinting.h"
+
 enum { CATCH_UP, RUN, ANSWER };
 
 struct serve {
@@ -96,9 +98,9 @@ static struct op_next serve_run(struct op *op)
         if (serve_decode(r, &v->read, &v->gc_before) != OK)
             return serve_fail(v, ERR_CORRUPT);
         v->slot.read(v->shard, &v->wait, op, &v->read, &r->arena, &v->answer, r->deadline_ns);
-    } else if (r->verb == VERB_TRUNCATE && r->body.size == sizeof table.b) {
-        memcpy(table.b, r->body.data, sizeof table.b);
-        replica_truncate(v->shard, &v->wait, op, &table);
+    } else if (r->verb == VERB_TRUNCATE && r->body.size == sizeof table.b + 1) {
+        memcpy(table.b, r->body.data + 1, sizeof table.b);
+        replica_truncate(v->shard, &v->wait, op, (enum truncate_round)r->body.data[0], &table);
     } else {
         return serve_fail(v, ERR_PROTOCOL);
     }
@@ -208,6 +210,10 @@ void replica_request(void *context, struct cluster_request *r)
     }
     if (serve_now(s, r))
         return;
+    if (r->verb == VERB_HINTS) {
+        hinting_serve(s, r);
+        return;
+    }
     struct serve *v = shard_piece(s, sizeof *v);
     v->shard = s;
     v->request = r;

@@ -41,6 +41,7 @@ struct shard {
     struct compactor *compactor; /* NULL until the store is open, and when it closes */
     struct owed *owed; /* NULL until the store is open, and when it closes */
     struct coordinator *coordinator;
+    struct hints *hints; /* NULL: not open */
     struct prepared prepared;
     struct list sessions;      /* struct session.link */
     struct list parked;        /* requests of other nodes that came before the store was open */

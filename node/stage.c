@@ -13,6 +13,7 @@
 #include "compaction/compaction.h"
 #include "node/compactions.h"
 #include "node/erase.h"
+#include "node/hinting.h"
 #include "node/life.h"
 #include "node/ranges.h"
 #include "node/replica.h"
@@ -148,6 +149,7 @@ static struct op_next stage_join(struct op *op)
     if (l->wait.err != OK)
         return stage_fail(l, l->wait.err);
     stage_open_store(l);
+    hinting_open(l->shard, &l->open_hints, op);
     return op_wait(REPLAY);
 }
 
@@ -177,7 +179,7 @@ static struct op_next stage_replay(struct op *op)
 {
     struct life *l = stage_life(op);
     struct shard *s = l->shard;
-    if (l->wait.busy || l->open_owed.busy)
+    if (l->wait.busy || l->open_owed.busy || l->open_hints.busy)
         return op_wait(REPLAY);
     if (l->wait.err != OK)
         return stage_fail(l, l->wait.err);
@@ -186,6 +188,7 @@ static struct op_next stage_replay(struct op *op)
     struct coordinator_options options = { .io = s->io,
                                            .cluster = s->cluster,
                                            .replica = replica_slot(s),
+                                           .hints = s->hints,
                                            .owed = s->owed,
                                            .requests_bytes_max = s->plan.requests_bytes };
     s->coordinator = coordinator_new(&options);
@@ -224,6 +227,8 @@ static void stage_begin_quiet(struct shard *s)
     }
     if (s->coordinator)
         coordinator_stop(s->coordinator);
+    if (s->hints)
+        hints_set_on(s->hints, false); /* what is under way comes to its end */
     if (s->cluster && io_self(s->io) == 0)
         cluster_unserve(s->cluster);
 }
@@ -244,7 +249,8 @@ static struct op_next stage_quiet(struct op *op)
 
 /* ---- close ---- */
 
-/* What compacts holds files of the store, so it goes before it. */
+/* What compacts holds files of the store, so it goes before it; as do hints, which speak to other
+ * nodes, before the cluster. */
 static void stage_begin_close(struct life *l)
 {
     struct shard *s = l->shard;
@@ -252,8 +258,8 @@ static void stage_begin_close(struct life *l)
         coordinator_free(&s->coordinator);
     if (s->owed)
         owed_close(&s->owed, &l->close_owed, &l->stage);
-    if (s->cluster)
-        cluster_close(&s->cluster, &l->close_cluster, &l->stage);
+    if (s->hints)
+        hints_close(&s->hints, &l->close_hints, &l->stage);
     if (s->compactor)
         compactor_close(&s->compactor, &l->close_store, &l->stage);
 }
@@ -262,8 +268,10 @@ static struct op_next stage_leave(struct op *op)
 {
     struct life *l = stage_life(op);
     struct shard *s = l->shard;
-    if (l->close_store.busy)
+    if (l->close_store.busy || l->close_hints.busy)
         return op_wait(LEAVE);
+    if (s->cluster)
+        cluster_close(&s->cluster, &l->close_cluster, &l->stage);
     if (s->store)
         store_close(&s->store, &l->close_store, &l->stage);
     return op_goto(CLOSE);

@@ -1,8 +1,11 @@
 /* truncate.c - TRUNCATE: every node forgets the table's rows, or the statement fails.
  *
- *     ask all ──> gather ──> ended
+ *     ask all ──> gather ──> ask all ──> gather ──> ended
+ *       give up hints          empty the table
  *
- * All members must be up, since a replica that was not asked would bring the rows back.
+ * All members must be up, since a replica that was not asked would bring the rows back; and no node
+ * empties the table before all have given up their hints of it, since one would be delivered to
+ * whoever has done so already.
  */
 // SPDX-License-Identifier: Apache-2.0
 #include "base/mem.h"
@@ -15,6 +18,8 @@ struct truncate {
     struct op op;
     struct shard *shard;
     struct truncate_call *call;
+    enum truncate_round round;
+    uint8_t body[1 + sizeof(struct uuid)];
     struct uuid table;
     uint64_t deadline_ns;
     struct arena arena;
@@ -28,7 +33,7 @@ static void truncate_release(struct op *);
 
 static const struct op_state truncate_states[] = {
     [ASK] = { "ask", truncate_ask, TO(GATHER) },
-    [GATHER] = { "gather", truncate_gather, TO(GATHER) },
+    [GATHER] = { "gather", truncate_gather, TO(GATHER) | TO(ASK) },
 };
 
 static struct truncate *truncate_of(struct op *op) { return owner_of(op, struct truncate, op); }
@@ -56,16 +61,18 @@ static struct op_next truncate_ask(struct op *op)
         io_req_end(&t->call->req, err);
         return op_end(op, err);
     }
+    t->body[0] = (uint8_t)t->round;
+    memcpy(t->body + 1, t->table.b, sizeof t->table.b);
     for (unsigned n = 1; n <= ring->nodes_count; n++) {
         struct cluster_message m = { .node = n,
                                      .verb = VERB_TRUNCATE,
-                                     .body = bytes_of(t->table.b, sizeof t->table.b),
+                                     .body = bytes_of(t->body, sizeof t->body),
                                      .deadline_ns = t->deadline_ns };
         t->others[n - 1].arena = &t->arena;
         if (n != cluster_self(t->shard->cluster))
             cluster_call(t->shard->cluster, &t->others[n - 1], op, &m);
     }
-    replica_truncate(t->shard, &t->own, op, &t->table);
+    replica_truncate(t->shard, &t->own, op, t->round, &t->table);
     return op_wait(GATHER);
 }
 
@@ -80,6 +87,10 @@ static struct op_next truncate_gather(struct op *op)
     for (size_t i = 0; i < NODES_MAX; i++)
         if (t->others[i].req.err != OK)
             err = t->others[i].req.err;
+    if (err == OK && t->round == TRUNCATE_HINTS) {
+        t->round = TRUNCATE_ROWS;
+        return op_goto(ASK);
+    }
     if (err != OK)
         err = report_set(&t->call->failed, ERR_TRUNCATE,
                          "Truncation is not complete, try again: %s", err_text(err));
@@ -101,6 +112,7 @@ void truncate_start(struct shard *shard, struct truncate_call *call, struct op *
     t->shard = shard;
     t->call = call;
     t->table = table->id;
+    t->round = TRUNCATE_HINTS;
     t->deadline_ns = deadline_ns;
     *call = (struct truncate_call){ .shard = shard };
     io_req_begin(&call->req, op);

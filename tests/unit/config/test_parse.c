@@ -77,7 +77,7 @@ static const struct wrong wrong[] = {
     { "rack: r\nlisten_adress: x", "2:1: listen_adress: is not a setting; did you mean listen_ad" },
     { "read_request_timeout_in_ms: 5000",
       "1:1: read_request_timeout_in_ms: is not a setting; did you mean read_request_timeout? " },
-    { "hinted_handoff_enabled: true", "1:1: hinted_handoff_enabled: is not a setting; `rondod -" },
+    { "hinted_handoff: true", "1:1: hinted_handoff: is not a setting; did you mean hinted_han" },
     { "\"\": x", "1:1: : is not a setting; `rondod" },
     { "num_tokens: 16\nrack: a\nnum_tokens: 16",
       "3:1: num_tokens: is given twice; the first one i" },

@@ -112,6 +112,7 @@ static void setup(void)
     config.commitlog_directory = "/commitlog";
     config.hints_directory = "/hints";
     config.log_file = "/rondod.log";
+    config.allow_insecure = CONFIG_INSECURE_ALLOWED;
     config.shards = 1;
     process = (struct node_process){ .config = &config, .memory_bytes = 1 << 30 };
     sim_start(sim, 0, 1, "10.0.0.1", start, &first);

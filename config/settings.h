@@ -119,6 +119,14 @@
             "nodes, since all of them deliver to it at once; 0KiB: no limit.")                    \
     SETTING(CHOICE, hints_compression, "none", "none|LZ4Compressor",                              \
             "Whether what is kept is packed, where that makes it smaller.")                       \
+    TITLE("Batches")                                                                              \
+    SETTING(BYTES, batch_size_warn_threshold, "5KiB", "0KiB..1GiB",                               \
+            "A batch of several partitions above it is warned of; the mutations as they are "     \
+            "logged count.")                                                                      \
+    SETTING(BYTES, batch_size_fail_threshold, "50KiB", "1KiB..1GiB",                              \
+            "A batch of several partitions above it is refused.")                                 \
+    SETTING(COUNT, unlogged_batch_across_partitions_warn_threshold, "10", "0..100000000",         \
+            "An UNLOGGED batch of more partitions is warned of.")                                 \
     TITLE("Client connections")                                                                   \
     SETTING(BYTES, native_transport_max_frame_size, "16MiB", "4KiB..256MiB",                      \
             "The largest request that is taken.")                                                 \

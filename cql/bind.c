@@ -268,16 +268,6 @@ static enum err encode(struct binding *b, struct cql_action *out)
     return OK;
 }
 
-static enum err finish(struct binding *b, bool is_logged, struct cql_action *out)
-{
-    if (is_logged && b->pending_count > 1)
-        return report_set(b->report, ERR_INVALID,
-                          "a logged batch of several partitions is not there yet: this one has "
-                          "%zu; UNLOGGED is",
-                          b->pending_count);
-    return encode(b, out);
-}
-
 /* ---- statements ---- */
 
 static enum err bind_plan(struct binding *b, const struct cql_plan *plan, struct eval *eval)
@@ -308,7 +298,8 @@ enum err cql_bind(const struct cql_plan *plan, const struct catalog *catalog,
     };
     err = bind_plan(&binding, plan, &eval);
     if (!err)
-        err = finish(&binding, plan->kind == CQL_BATCH && plan->batch->is_logged, out);
+        err = encode(&binding, out);
+    out->is_logged = plan->kind == CQL_BATCH && plan->batch->is_logged;
     map_deinit(&binding.index);
     return err;
 }

@@ -20,8 +20,7 @@
  *                        by their first words)
  *     missing in others  IF, JSON, GROUP BY, CAST, arithmetic, elements and fields in SELECT,
  *                        writes of counters and of a list's elements by place or value, filtering
- *                        by other columns than clustering ones, logged batches of several
- *                        partitions, masks, COMPACT STORAGE
+ *                        by other columns than clustering ones, masks, COMPACT STORAGE
  */
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
@@ -84,6 +83,7 @@ struct cql_action {
     /* CQL_MUTATE and CQL_BATCH: one a partition; none when every value was unset */
     size_t mutations_count;
     struct cql_mutation *mutations;
+    bool is_logged; /* CQL_BATCH */
     /* CQL_CHANGE; `change` is NULL when IF [NOT] EXISTS made it nothing: answer Void */
     struct schema_change *change;
     struct schema_event event; /* what to answer and to tell everybody when it is done */

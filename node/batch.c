@@ -1,8 +1,7 @@
 /* batch.c - BATCH: many statements, bound one by one, as few mutations.
  *
  * What goes to the same partition of the same table becomes one mutation, which is atomic by
- * itself. A logged batch is that and nothing more: over several partitions it would need a batch
- * log, which is not there yet, and says so.
+ * itself; of several, a logged batch is kept by other nodes until it is written (writing.c).
  */
 // SPDX-License-Identifier: Apache-2.0
 #include "node/context.h"
@@ -88,6 +87,7 @@ static enum err batch_join(struct batch *b, const struct cql_mutation *m)
 static void batch_finish(struct batch *b, struct cql_action *out)
 {
     out->kind = CQL_BATCH;
+    out->is_logged = b->request.kind == BATCH_LOGGED;
     out->mutations = arena_array(b->arena, struct cql_mutation, b->count + 1);
     list_each(l, &b->partitions)
     {
@@ -142,17 +142,6 @@ static enum err batch_bind_entry(struct batch *b, const struct batch_entry *e, s
     return err;
 }
 
-static enum err batch_check(const struct batch *b, struct report *report)
-{
-    if (b->request.kind == BATCH_COUNTER)
-        return report_set(report, ERR_INVALID, "COUNTER batches are not there yet");
-    if (b->request.kind == BATCH_LOGGED && b->count > 1)
-        return report_set(report, ERR_INVALID,
-                          "LOGGED batches over several partitions are not there yet: "
-                          "use UNLOGGED, or one partition a batch");
-    return OK;
-}
-
 enum err batch_bind(struct session *s, const struct wire_envelope *e, struct arena *arena,
                     struct cql_action *out, enum level *level, struct failure *f)
 {
@@ -173,12 +162,11 @@ enum err batch_bind(struct session *s, const struct wire_envelope *e, struct are
         (q->flags & PARAM_TIMESTAMP) ? q->timestamp : shard_timestamp(s->shard, wall);
     if (q->flags & PARAM_NOW)
         b.params.now_seconds = q->now_seconds;
+    if (b.request.kind == BATCH_COUNTER)
+        err = report_set(&f->report, ERR_INVALID, "a COUNTER batch is not there yet");
     for (size_t i = 0; err == OK && i < b.request.entries_count; i++)
         err = batch_bind_entry(&b, &b.request.entries[i], f);
-    if (err == OK)
-        err = batch_check(&b, &f->report);
     *level = (enum level)q->consistency;
-    f->write_type = b.request.kind == BATCH_LOGGED ? "BATCH" : "UNLOGGED_BATCH";
     if (err == OK)
         batch_finish(&b, out);
     map_deinit(&b.by_key);

@@ -9,6 +9,7 @@
 struct sources {
     struct shard_counts shard;
     struct coordinator_counts coordinator;
+    struct batchlog_counts batchlog;
     struct coordinator_book books; /* of all targets together */
     struct owed_counts owed;
     struct store_counts store;
@@ -57,6 +58,8 @@ void counts_take(struct shard *s, struct counts *out)
         sources.refused += sources.books.refused[why];
     if (s->owed)
         owed_counts(s->owed, &sources.owed);
+    if (s->batchlog)
+        batchlog_counts(s->batchlog, &sources.batchlog);
     if (s->store)
         store_counts(s->store, &sources.store);
     if (s->store)

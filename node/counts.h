@@ -31,6 +31,13 @@ struct shard;
     X(coordinator_timeouts, counter, c->coordinator.timeouts, "answered with a time-out")          \
     X(coordinator_failures, counter, c->coordinator.failures, "answered with a failure")           \
     X(coordinator_late_acks, counter, c->coordinator.late_acks, "acks after the answer")           \
+    X(coordinator_batches, counter, c->coordinator.batches, "logged batches coordinated")          \
+    X(batchlog_kept, counter, c->batchlog.kept, "batches that this node kept for others")          \
+    X(batchlog_forgotten, counter, c->batchlog.forgotten, "of them ended by their coordinators")   \
+    X(batchlog_replayed, counter, c->batchlog.replayed, "of them written from here")               \
+    X(batchlog_dropped, counter, c->batchlog.dropped, "their mutations: no table, or too old")     \
+    X(batchlog_pending, gauge, c->batchlog.pending, "batches kept now")                            \
+    X(batchlog_bytes, gauge, c->batchlog.bytes, "of them in memory")                               \
     X(coordinator_in_flight, gauge, c->coordinator.in_flight, "requests under way")                \
     X(mutations_sent, counter, c->books.sent, "mutations, one for each of their replicas")         \
     X(mutations_in_flight, gauge, c->books.in_flight, "of them not acknowledged, nor hinted yet")  \

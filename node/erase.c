@@ -49,6 +49,7 @@ struct erase {
         bool is_erased;
     } what;
     struct report failed;
+    struct io_req batches;
     struct table *table; /* counted; NULL: it has gone already */
     struct snapshot_call snapshot;
     struct arena arena;
@@ -176,6 +177,8 @@ static struct op_next erase_erased(struct op *op)
 static struct op_next erase_release(struct op *op)
 {
     struct erase *x = erase_of(op);
+    if (x->what.is_erased && x->shard->batchlog)
+        batchlog_erase(x->shard->batchlog, &x->batches, op, &x->what.table);
     errands_send(&x->errands, x->shard, op, &release_kind, &x->what);
     return op_wait(ERASE_RELEASED);
 }
@@ -183,7 +186,12 @@ static struct op_next erase_release(struct op *op)
 static struct op_next erase_released(struct op *op)
 {
     struct erase *x = erase_of(op);
-    return x->errands.away ? op_wait(ERASE_RELEASED) : op_end(op, x->failed.err);
+    if (x->errands.away || x->batches.busy)
+        return op_wait(ERASE_RELEASED);
+    if (x->failed.err == OK && x->batches.err != OK)
+        (void)report_set(&x->failed, x->batches.err, "rows of batches that are kept: %s",
+                         err_text(x->batches.err));
+    return op_end(op, x->failed.err);
 }
 
 static const struct op_state erase_states[] = {

@@ -39,6 +39,7 @@ struct life {
     struct report failed;
     struct io_req wait, nap, open_owed, close_owed, close_cluster, close_store, open_hints,
         close_hints;
+    struct io_req close_batchlog;
     struct cluster_options cluster_options;
     struct cluster *first; /* shard 0's, on the others */
     const char *seeds[NODES_MAX];

@@ -15,7 +15,7 @@
 #include "node/hinting.h"
 
 enum { APPLY, APPLIED };
-enum hop_kind { HOP_APPLY, HOP_TRUNCATE };
+enum hop_kind { HOP_APPLY, HOP_TRUNCATE, HOP_BATCH };
 
 struct hop {
     struct op op; /* runs on the other shard */
@@ -24,8 +24,8 @@ struct hop {
     struct shard *there;
     struct io_req *done; /* the caller's leaf, on this shard */
     struct io_req wait;
-    struct bytes mutation;
-    uint64_t deadline_ns; /* one clock for all shards */
+    struct bytes mutation; /* or what the batchlog is asked */
+    uint64_t deadline_ns;  /* one clock for all shards */
     struct uuid table;
     enum err err;
     size_t size;
@@ -44,11 +44,13 @@ static struct hop *hop_of(struct op *op) { return owner_of(op, struct hop, op); 
 static struct op_next hop_apply(struct op *op)
 {
     struct hop *h = hop_of(op);
-    if (!h->there->store) {
+    if (!h->there->store || (h->kind == HOP_BATCH && !h->there->batchlog)) {
         h->wait.err = ERR_OVERLOADED;
         return op_goto(APPLIED);
     }
-    if (h->kind == HOP_APPLY)
+    if (h->kind == HOP_BATCH)
+        batchlog_take(h->there->batchlog, &h->wait, op, h->mutation);
+    else if (h->kind == HOP_APPLY)
         store_apply_by(h->there->store, &h->wait, op, h->mutation, h->deadline_ns);
     else
         erase_start(h->there, &h->wait, op, &h->table);
@@ -129,6 +131,24 @@ void replica_truncate(struct shard *s, struct io_req *req, struct op *op, enum t
     shard_post(s, 0, &h->mail);
 }
 
+void replica_batch(void *context, struct io_req *req, struct op *op, struct bytes request,
+                   uint64_t deadline_ns)
+{
+    struct shard *s = context;
+    (void)deadline_ns; /* what is in the journal is in the journal */
+    if (io_self(s->io) == 0 && s->batchlog) {
+        batchlog_take(s->batchlog, req, op, request);
+        return;
+    }
+    struct hop *h = shard_piece(s, sizeof *h);
+    h->kind = HOP_BATCH;
+    h->mutation = request;
+    h->done = req;
+    h->mail = (struct io_mail){ .there = hop_there, .home = hop_home };
+    io_req_begin(req, op);
+    shard_post(s, 0, &h->mail);
+}
+
 static void replica_read(void *context, struct io_req *req, struct op *op, const struct read *read,
                          struct arena *arena, struct bytes *answer, uint64_t deadline_ns)
 {
@@ -148,7 +168,9 @@ static enum err replica_read_now(void *context, const struct read *read, struct 
 
 struct replica_slot replica_slot(struct shard *s)
 {
-    return (struct replica_slot){
-        .context = s, .apply = replica_apply, .read = replica_read, .read_now = replica_read_now
-    };
+    return (struct replica_slot){ .context = s,
+                                  .apply = replica_apply,
+                                  .read = replica_read,
+                                  .read_now = replica_read_now,
+                                  .batch = replica_batch };
 }

@@ -98,6 +98,8 @@ static struct op_next serve_run(struct op *op)
         if (serve_decode(r, &v->read, &v->gc_before) != OK)
             return serve_fail(v, ERR_CORRUPT);
         v->slot.read(v->shard, &v->wait, op, &v->read, &r->arena, &v->answer, r->deadline_ns);
+    } else if (r->verb == VERB_BATCH) {
+        v->slot.batch(v->shard, &v->wait, op, r->body, r->deadline_ns);
     } else if (r->verb == VERB_TRUNCATE && r->body.size == sizeof table.b + 1) {
         memcpy(table.b, r->body.data + 1, sizeof table.b);
         replica_truncate(v->shard, &v->wait, op, (enum truncate_round)r->body.data[0], &table);

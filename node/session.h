@@ -134,8 +134,7 @@ void prepare_start(struct session *, const struct wire_envelope *);
 void prepare_answer(struct buf *, uint8_t version, const struct prepared_entry *);
 
 /* ---- batch.c ---- */
-/* Decodes and binds a BATCH envelope into mutations, one a partition; failure->write_type is set.
- */
+/* Decodes and binds a BATCH envelope into mutations, one a partition. */
 enum err batch_bind(struct session *, const struct wire_envelope *, struct arena *,
                     struct cql_action *out, enum level *level, struct failure *f);
 

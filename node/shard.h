@@ -41,6 +41,7 @@ struct shard {
     struct compactor *compactor; /* NULL until the store is open, and when it closes */
     struct owed *owed; /* NULL until the store is open, and when it closes */
     struct coordinator *coordinator;
+    struct batchlog *batchlog; /* shard 0's */
     struct hints *hints; /* NULL: not open */
     struct prepared prepared;
     struct list sessions;      /* struct session.link */

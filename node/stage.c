@@ -1,6 +1,8 @@
 /* stage.c - what each shard does when the leader asks for a phase.
  *
- *     begin ──> join ──> replay ──> tend ──> ended   open: messages, commit log, compactor
+ *     begin ──> join ──> replay ──> tend ──> batches ──> ended
+ *       │                                            open: messages, commit log, compactor, and on
+ *       │                                                  shard 0 the batchlog
  *       ├──────────────────────────────────> ended   serve
  *       ├──> quiet ────────────────────────> ended   sessions and all requests have ended
  *       └──> leave ──> close ──────────────> ended   compactor, then cluster and store are closed,
@@ -19,14 +21,15 @@
 #include "node/replica.h"
 #include "node/session.h"
 
-enum { BEGIN, JOIN, REPLAY, TEND, QUIET, LEAVE, CLOSE };
-enum { RESERVE_BYTES_MAX = 64 << 20 };
+enum { BEGIN, JOIN, REPLAY, TEND, BATCHES, QUIET, LEAVE, CLOSE };
+enum { RESERVE_BYTES_MAX = 64 << 20, BATCHLOG_SHARE = 4 };
 static const uint64_t quiet_nap_ns = 2000000;
 
 static struct op_next stage_begin(struct op *);
 static struct op_next stage_join(struct op *);
 static struct op_next stage_replay(struct op *);
 static struct op_next stage_tend(struct op *);
+static struct op_next stage_batches(struct op *);
 static struct op_next stage_quiet(struct op *);
 static struct op_next stage_leave(struct op *);
 static struct op_next stage_close(struct op *);
@@ -35,7 +38,8 @@ static const struct op_state stage_states[] = {
     [BEGIN] = { "begin", stage_begin, TO(JOIN) | TO(QUIET) | TO(LEAVE) },
     [JOIN] = { "join", stage_join, TO(JOIN) | TO(REPLAY) },
     [REPLAY] = { "replay", stage_replay, TO(REPLAY) | TO(TEND) },
-    [TEND] = { "tend", stage_tend, TO(TEND) },
+    [TEND] = { "tend", stage_tend, TO(TEND) | TO(BATCHES) },
+    [BATCHES] = { "batches", stage_batches, TO(BATCHES) },
     [QUIET] = { "quiet", stage_quiet, TO(QUIET) },
     [LEAVE] = { "leave", stage_leave, TO(LEAVE) | TO(CLOSE) },
     [CLOSE] = { "close", stage_close, TO(CLOSE) },
@@ -175,6 +179,33 @@ static void stage_open_compactor(struct life *l)
     compactor_open(s->io, &l->wait, &l->stage, &options, &s->compactor, &l->failed);
 }
 
+static bool stage_table(void *context, const struct uuid *id, struct batchlog_table *out)
+{
+    const struct shard *s = context;
+    const struct table *t = catalog_table_by_id(&s->catalog, id);
+    if (!t)
+        return false;
+    out->keyspace = catalog_keyspace(&s->catalog, t->keyspace);
+    out->gc_grace_seconds = (uint32_t)t->params->gc_grace_seconds;
+    return out->keyspace != NULL;
+}
+
+static void stage_open_batchlog(struct life *l)
+{
+    struct shard *s = l->shard;
+    struct batchlog_options options = {
+        .io = s->io,
+        .cluster = s->cluster,
+        .coordinator = s->coordinator,
+        .folder = arena_printf(&l->arena, "%s/batchlog", s->config->data_file_directories.items[0]),
+        .bytes_max = s->plan.requests_bytes / BATCHLOG_SHARE,
+        .timeout_ns = s->config->write_request_timeout_ns,
+        .context = s,
+        .table = stage_table,
+    };
+    batchlog_open(&l->wait, &l->stage, &options, &s->batchlog);
+}
+
 static struct op_next stage_replay(struct op *op)
 {
     struct life *l = stage_life(op);
@@ -208,6 +239,18 @@ static struct op_next stage_tend(struct op *op)
         return op_wait(TEND);
     if (l->wait.err != OK)
         return stage_fail(l, l->wait.err);
+    if (io_self(l->shard->io) == 0)
+        stage_open_batchlog(l);
+    return l->wait.busy ? op_wait(BATCHES) : op_goto(BATCHES);
+}
+
+static struct op_next stage_batches(struct op *op)
+{
+    struct life *l = stage_life(op);
+    if (l->wait.busy)
+        return op_wait(BATCHES);
+    if (l->wait.err != OK)
+        return stage_fail(l, l->wait.err);
     replica_unpark(l->shard);
     return op_end(op, OK);
 }
@@ -225,6 +268,8 @@ static void stage_begin_quiet(struct shard *s)
         list_remove(l);
         replica_turn_away(s, owner_of(l, struct cluster_request, link));
     }
+    if (s->batchlog)
+        batchlog_stop(s->batchlog);
     if (s->coordinator)
         coordinator_stop(s->coordinator);
     if (s->hints)
@@ -239,6 +284,7 @@ static struct op_next stage_quiet(struct op *op)
     struct shard *s = l->shard;
     bool is_quiet = list_empty(&s->sessions) && s->served_count == 0 && s->notes_away == 0 &&
                     s->drops_count == 0 && !op_running(&s->outbox.op) &&
+                    (!s->batchlog || batchlog_idle(s->batchlog)) &&
                     (!s->coordinator || coordinator_idle(s->coordinator));
     if (is_quiet && !l->nap.busy)
         return op_end(op, OK);
@@ -254,6 +300,8 @@ static struct op_next stage_quiet(struct op *op)
 static void stage_begin_close(struct life *l)
 {
     struct shard *s = l->shard;
+    if (s->batchlog)
+        batchlog_close(&s->batchlog, &l->close_batchlog, &l->stage);
     if (s->coordinator)
         coordinator_free(&s->coordinator);
     if (s->owed)
@@ -282,6 +330,8 @@ static struct op_next stage_close(struct op *op)
     struct life *l = stage_life(op);
     struct shard *s = l->shard;
     if (l->close_owed.busy || l->close_cluster.busy || l->close_store.busy)
+        return op_wait(CLOSE);
+    if (l->close_batchlog.busy)
         return op_wait(CLOSE);
     statement_free_idle(s);
     erase_forget(s);

@@ -178,7 +178,7 @@ static struct op_next request_begin_write(struct request *r)
     };
     if (!request_hold(r))
         return request_overload(r);
-    enum err err = writing_start(&r->writing, &r->op, &r->action);
+    enum err err = writing_start(&r->writing, &r->op, &r->action, &r->failure.report);
     if (err != OK)
         return request_fail(r, err);
     return r->writing.count ? op_wait(WRITE) : op_goto(WRITE);
@@ -249,7 +249,6 @@ static struct op_next request_begin(struct op *op)
     if (err != OK)
         return request_fail(r, err);
     r->failure.consistency = st->wire.consistency;
-    r->failure.write_type = "SIMPLE";
     r->level = st->level;
     enum cql_kind kind = cql_plan_kind(st->plan);
     r->deadline_ns = r->arrived_ns + statement_timeout_ns(r->shard, kind, false);
@@ -335,7 +334,7 @@ static struct op_next request_write(struct op *op)
     struct request *r = request_of(op);
     if (writing_is_busy(&r->writing))
         return op_wait(WRITE);
-    enum err err = writing_result(&r->writing, &r->failure.outcome);
+    enum err err = writing_result(&r->writing, &r->failure);
     if (r->wants_outcome)
         r->failure.told = writing_told(&r->failure.outcome, &r->arena);
     if (err != OK)
@@ -400,7 +399,7 @@ static struct op_next request_answer(struct op *op)
     }
     if (r->body.size == 0)
         answer_void(&r->body);
-    struct bytes warning = { 0 };
+    struct bytes warning = r->writing.warning;
     if (r->is_read)
         warning = statement_warning(r->shard, &r->statement, &r->run, &r->arena);
     session_answer_body(s, r->envelope.stream, buf_bytes(&r->body), warning, r->failure.told);

@@ -9,7 +9,9 @@
 #include "io/sim/sim.h"
 #include "node/node.h"
 
-enum { RING_NODES = 3 };
+#ifndef RING_NODES
+#define RING_NODES 3 /* a program may be compiled with up to SIM_NODES_MAX */
+#endif
 
 struct sim_node {
     struct config config;

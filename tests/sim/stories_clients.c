@@ -286,7 +286,7 @@ void story_says_what_batches_may_not(struct stage *s)
     } cases[] = {
         { BATCH_UNLOGGED, one, two, 0 },
         { BATCH_LOGGED, one, one, 0 },
-        { BATCH_LOGGED, one, two, WIRE_ERROR_INVALID },
+        { BATCH_LOGGED, one, two, 0 },
         { BATCH_COUNTER, one, one, WIRE_ERROR_INVALID },
         { BATCH_UNLOGGED, one, "SELECT * FROM k.t", WIRE_ERROR_INVALID },
         { BATCH_UNLOGGED, one, "DROP TABLE k.t", WIRE_ERROR_INVALID },
@@ -334,6 +334,7 @@ void story_large_frames_meet_a_budget(struct stage *s)
     }
     struct request_batch batch = { BATCH_UNLOGGED, ENTRIES, entries, .params.consistency = CL_ONE };
     s->ring.nodes[0].config.native_transport_max_request_data_in_flight_bytes = 10 << 20;
+    s->ring.nodes[0].config.batch_size_fail_threshold_bytes = 64 << 20;
     stage_born(s, 1);
     stage_table(s);
     struct shard *shard = stage_shard(s, 0);

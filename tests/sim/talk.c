@@ -171,17 +171,21 @@ static void talk_note(struct talk *t, const struct wire_envelope *e)
         return;
     }
     arena_reset(&t->arena);
-    struct bytes body = arena_copy(&t->arena, e->body);
+    struct wire_envelope copy = *e;
+    struct cursor body;
+    copy.body = arena_copy(&t->arena, e->body);
+    err = wire_prefix(&copy, &body, NULL, NULL);
+    ensure(err == OK);
     t->stream = e->stream;
     t->opcode = e->opcode;
     t->answers++;
     if (e->opcode == OPCODE_ERROR) {
-        err = answer_error_decode(cursor_of(body), t->version, &t->error);
+        err = answer_error_decode(body, t->version, &t->error);
         t->errors++;
         snprintf(t->error_text, sizeof t->error_text, "%.*s", (int)t->error.message.size,
                  t->error.message.data);
     } else if (e->opcode == OPCODE_RESULT) {
-        err = answer_result_decode(cursor_of(body), t->version, &t->arena, &t->result);
+        err = answer_result_decode(body, t->version, &t->arena, &t->result);
     }
     ensure(err == OK);
 }

@@ -313,8 +313,6 @@ static const struct {
     { "INSERT INTO t (k, c, d) VALUES (1, 1, 'x') USING TTL -5", ERR_INVALID, "a TTL of -5" },
     { "INSERT INTO t (k, c, d) VALUES (1, 1, 'x') USING TTL 630720001", ERR_INVALID, "a TTL of" },
     { "INSERT INTO e (k) VALUES ('')", ERR_INVALID, "the key may not be empty" },
-    { "BEGIN BATCH INSERT INTO e (k) VALUES ('a') INSERT INTO e (k) VALUES ('b') APPLY BATCH",
-      ERR_INVALID, "logged batch of several partitions is not there yet" },
 };
 
 START_TEST(what_values_make_wrong_is_refused_when_bound)

@@ -1,0 +1,139 @@
+/* sim_batch.c - a logged batch, its coordinator killed at every step: all of it is there in the
+ * end, or nothing.
+ *
+ *     sim_batch [--seed S] [--count N] [--every K]
+ *     sim_batch --seed S --after K                       one world: what a failure names
+ *
+ * A client asks node 1 for a batch of several partitions.  After the k-th event since then node 1
+ * is killed, un-synced data lost; a little later it returns.  This is done for every k until the
+ * client has its answer and the batch has been forgotten, each time in a world of its own.  When
+ * the keepers keep nothing any more, every replica is asked for every row:
+ *
+ *   - all rows are on all replicas, or none is on any
+ *   - all are there when the client was told so
+ *   - nothing is left behind at the stop
+ */
+// SPDX-License-Identifier: Apache-2.0
+#include "tests/sim/stage.h"
+
+#include <stdlib.h>
+
+static const uint64_t second = 1000 * 1000 * 1000;
+enum { PARTITIONS = 4 };
+
+static struct cut {
+    uint64_t seed, after; /* events */
+    bool is_past;         /* all was over before the cut */
+} cut;
+static uint64_t worlds, whole, absent, replayed;
+
+static struct batchlog_counts kept_by(struct stage *s, int node)
+{
+    struct batchlog_counts counts = { 0 };
+    batchlog_counts(stage_shard(s, node)->batchlog, &counts);
+    return counts;
+}
+
+static uint64_t pending(struct stage *s)
+{
+    uint64_t sum = 0;
+    for (int i = 0; i < RING_NODES; i++)
+        sum += kept_by(s, i).pending;
+    return sum;
+}
+
+static void ask_batch(struct talk *t)
+{
+    static char texts[PARTITIONS][80];
+    struct batch_entry entries[PARTITIONS];
+    for (int i = 0; i < PARTITIONS; i++) {
+        snprintf(texts[i], sizeof texts[i], "INSERT INTO k.t (k, c, v) VALUES (%d, 1, 0x01)", i);
+        entries[i] = (struct batch_entry){ .text_or_id = bytes_text(texts[i]) };
+    }
+    struct request_batch batch = { BATCH_LOGGED, PARTITIONS, entries,
+                                   .params.consistency = CL_QUORUM };
+    talk_batch(t, 1, &batch);
+}
+
+/* At ONE a node asks itself first, and each has every row. */
+static uint64_t count_rows(struct stage *s)
+{
+    uint64_t rows = 0;
+    for (int node = 0; node < RING_NODES; node++)
+        for (int i = 0; i < PARTITIONS; i++) {
+            CHECK(stage_ask(s, node, CL_ONE, "SELECT c FROM k.t WHERE k = %d", i) == 0);
+            rows += s->asks[node].result.rows.rows_count;
+        }
+    return rows;
+}
+
+static bool is_over(struct stage *s, const struct talk *t)
+{
+    struct coordinator *c = stage_shard(s, 0)->coordinator;
+    return t->answers > 0 && coordinator_idle(c) && pending(s) == 0;
+}
+
+static void cut_at(struct stage *s)
+{
+    stage_born(s, 1);
+    stage_table(s);
+    struct talk *t = stage_talk(s, 0, 0, WIRE_V4);
+    ask_batch(t);
+    for (uint64_t k = 0; k < cut.after && !cut.is_past; k++) {
+        stage_step(s, UINT64_MAX, "the batch is written");
+        cut.is_past = is_over(s, t);
+    }
+    stage_kill(s, 0);
+    stage_return(s, 0);
+    UNTIL(s, t->answers > 0 || t->is_over);
+    UNTIL(s, pending(s) == 0);
+    stage_pass(s, second); /* what lingers */
+    for (int i = 0; i < RING_NODES; i++)
+        replayed += kept_by(s, i).replayed;
+    uint64_t rows = count_rows(s), all = (uint64_t)RING_NODES * PARTITIONS;
+    if (rows != 0 && rows != all)
+        stage_fail("%llu of %llu rows", (unsigned long long)rows, (unsigned long long)all);
+    bool is_told = t->answers > 0 && t->opcode != OPCODE_ERROR;
+    if (is_told && rows != all)
+        stage_fail("the client was told, and there is nothing");
+    rows ? whole++ : absent++;
+    stage_end(s);
+    worlds++;
+}
+
+static bool world(void)
+{
+    const char *why = NULL;
+    if (stage_run(cut_at, cut.seed, &why))
+        return true;
+    printf("seed %llu, after %llu events: %s\n", (unsigned long long)cut.seed,
+           (unsigned long long)cut.after, why);
+    return false;
+}
+
+int main(int argc, char **argv)
+{
+    uint64_t first = 1, count = 1, every = 1, red = 0;
+    bool is_one = false;
+    for (int i = 1; i + 1 < argc; i += 2) {
+        uint64_t n = strtoull(argv[i + 1], NULL, 10);
+        if (strcmp(argv[i], "--seed") == 0)
+            first = n;
+        else if (strcmp(argv[i], "--count") == 0)
+            count = n;
+        else if (strcmp(argv[i], "--every") == 0)
+            every = n;
+        else if (strcmp(argv[i], "--after") == 0)
+            cut.after = n, is_one = true;
+    }
+    cut.seed = first;
+    if (is_one)
+        return !world();
+    for (uint64_t seed = first; seed < first + count; seed++)
+        for (cut = (struct cut){ .seed = seed }; !cut.is_past; cut.after += every)
+            red += !world();
+    printf("worlds=%llu red=%llu whole=%llu absent=%llu replayed=%llu\n",
+           (unsigned long long)worlds, (unsigned long long)red, (unsigned long long)whole,
+           (unsigned long long)absent, (unsigned long long)replayed);
+    return red > 0 || worlds == 0 || replayed == 0;
+}

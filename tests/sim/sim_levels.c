@@ -1,0 +1,227 @@
+/* sim_levels.c - two data centres of three nodes: what each level says while nodes and whole data
+ * centres are down, against a count by hand.
+ *
+ *     sim_levels [--seed S] [--count N]
+ *
+ * Nodes die and return; at each stand every level writes and reads through a node of either data
+ * centre, in keyspaces that have replicas in both, in one, and in uneven numbers.  Each says OK or
+ * Unavailable with the numbers that the model has; and what was acknowledged at a level is read at
+ * a level that must see it.
+ */
+// SPDX-License-Identifier: Apache-2.0
+#include "tests/sim/stage.h"
+
+#include <stdlib.h>
+
+enum { HALF = RING_NODES / 2 };
+static uint64_t asked, refused;
+
+static const struct space { /* replicas in each data centre */
+    const char *name;
+    unsigned factor[2];
+} spaces[] = { { "both", { 3, 3 } }, { "far", { 0, 3 } }, { "uneven", { 3, 1 } } };
+
+static unsigned quorum(unsigned factor) { return factor / 2 + 1; }
+
+/* ---- the model ---- */
+
+struct verdict {
+    int code; /* 0, or the protocol's */
+    unsigned required, alive;
+};
+
+static struct verdict enough(unsigned required, unsigned alive)
+{
+    int code = alive >= required ? 0 : WIRE_ERROR_UNAVAILABLE;
+    return (struct verdict){ code, required, alive };
+}
+
+/* What a coordinator in data centre `own` says, with so many replicas of the row alive in each. */
+static struct verdict model(enum consistency level, const struct space *k, int own,
+                            const unsigned alive[2])
+{
+    unsigned all = k->factor[0] + k->factor[1], up = alive[0] + alive[1];
+    if (level == CL_SERIAL || level == CL_LOCAL_SERIAL)
+        return (struct verdict){ .code = WIRE_ERROR_INVALID };
+    if (level == CL_LOCAL_ONE)
+        return enough(1, alive[own]);
+    if (level == CL_LOCAL_QUORUM)
+        return enough(quorum(k->factor[own]), alive[own]);
+    if (level == CL_QUORUM)
+        return enough(quorum(all), up);
+    if (level == CL_ALL)
+        return enough(all, up);
+    if (level == CL_TWO || level == CL_THREE)
+        return enough(level == CL_TWO ? 2 : 3, up);
+    for (int dc = 0; level == CL_EACH_QUORUM && dc < 2; dc++)
+        if (k->factor[dc] && alive[dc] < quorum(k->factor[dc]))
+            return enough(quorum(k->factor[dc]), alive[dc]);
+    return level == CL_EACH_QUORUM ? enough(0, 0) : enough(1, up);
+}
+
+/* ---- the ring ---- */
+
+static int center_of(struct stage *s, int node, unsigned number)
+{
+    const struct node *n = &cluster_ring(stage_shard(s, node)->cluster)->nodes[number - 1];
+    return strcmp(n->data_center, "dc1") != 0;
+}
+
+/* The replicas of a row that are alive, by data centre. */
+static void count_alive(struct stage *s, int coordinator, const struct space *k, int key,
+                        unsigned alive[2])
+{
+    uint8_t bytes[4];
+    struct replicas replicas;
+    struct shard *shard = stage_shard(s, coordinator);
+    const struct keyspace *ks = catalog_keyspace(&shard->catalog, k->name);
+    put_be32(bytes, (uint32_t)key);
+    ring_replicas(cluster_ring(shard->cluster), ks, 1, key_token(bytes_of(bytes, 4)), &replicas);
+    CHECK(replicas.count == k->factor[0] + k->factor[1]);
+    alive[0] = alive[1] = 0;
+    for (size_t i = 0; i < replicas.count; i++)
+        alive[center_of(s, coordinator, replicas.nodes[i])] +=
+            cluster_is_up(shard->cluster, replicas.nodes[i]);
+}
+
+static void check_said(struct stage *s, int node, const char *what, enum consistency level,
+                       const struct space *k, int said, const struct verdict *wanted)
+{
+    const struct answer_error *e = &s->asks[node].error;
+    asked++;
+    refused += wanted->code != 0;
+    bool is_right = said == wanted->code;
+    if (is_right && said == WIRE_ERROR_UNAVAILABLE)
+        is_right = e->required == (int32_t)wanted->required && e->alive == (int32_t)wanted->alive &&
+                   e->consistency == level;
+    if (!is_right)
+        stage_fail("%s of %s at %s through node %d: %x, %d of %d, not %x, %u of %u: %s", what,
+                   k->name, consistency_name(level), node + 1, (unsigned)said, e->alive,
+                   e->required, (unsigned)wanted->code, wanted->alive, wanted->required,
+                   s->asks[node].error_text);
+}
+
+static const enum consistency levels[] = { CL_ONE,          CL_TWO,         CL_THREE,
+                                           CL_QUORUM,       CL_ALL,         CL_LOCAL_ONE,
+                                           CL_LOCAL_QUORUM, CL_EACH_QUORUM, CL_SERIAL,
+                                           CL_LOCAL_SERIAL };
+
+/* Is what was written at one level seen by a read at the other, asked through that node? */
+static bool must_see(enum consistency wrote, enum consistency reads)
+{
+    bool is_each = wrote == CL_EACH_QUORUM || wrote == CL_ALL;
+    bool is_local = reads == CL_LOCAL_QUORUM || reads == CL_EACH_QUORUM;
+    return (is_each && is_local) || (wrote == CL_QUORUM && reads == CL_QUORUM) || reads == CL_ALL;
+}
+
+static void every_level(struct stage *s, int node, const struct space *k)
+{
+    static int next_key;
+    int own = node >= HALF;
+    for (size_t i = 0; i < array_count(levels); i++) {
+        unsigned alive[2];
+        int key = next_key++;
+        count_alive(s, node, k, key, alive);
+        struct verdict wanted = model(levels[i], k, own, alive);
+        int said = stage_ask(s, node, levels[i], "INSERT INTO %s.t (k, v) VALUES (%d, %d)", k->name,
+                             key, key);
+        check_said(s, node, "a write", levels[i], k, said, &wanted);
+        bool is_written = said == 0;
+        for (size_t r = 0; r < array_count(levels); r++) {
+            wanted = model(levels[r], k, own, alive);
+            said = stage_ask(s, node, levels[r], "SELECT v FROM %s.t WHERE k = %d", k->name, key);
+            check_said(s, node, "a read", levels[r], k, said, &wanted);
+            if (said == 0 && is_written && must_see(levels[i], levels[r]))
+                CHECK(s->asks[node].result.rows.rows_count == 1 && stage_number(s, node) == key);
+        }
+    }
+    CHECK(stage_ask(s, node, CL_ANY, "SELECT v FROM %s.t WHERE k = 1", k->name) ==
+          WIRE_ERROR_INVALID);
+}
+
+static void look_at_all(struct stage *s)
+{
+    for (size_t k = 0; k < array_count(spaces); k++)
+        for (int dc = 0; dc < 2; dc++)
+            for (int i = dc * HALF; i < dc * HALF + HALF; i++)
+                if (ring_serves(&s->ring, i)) {
+                    every_level(s, i, &spaces[k]);
+                    break;
+                }
+}
+
+static void make_spaces(struct stage *s)
+{
+    for (size_t i = 0; i < array_count(spaces); i++) {
+        const struct space *k = &spaces[i];
+        char near[20] = "";
+        if (k->factor[0])
+            snprintf(near, sizeof near, "'dc1': %u, ", k->factor[0]);
+        CHECK(stage_ask(s, 0, CL_ONE,
+                        "CREATE KEYSPACE %s WITH replication = {'class': "
+                        "'NetworkTopologyStrategy', %s'dc2': %u}",
+                        k->name, near, k->factor[1]) == 0);
+        CHECK(stage_ask(s, 0, CL_ONE, "CREATE TABLE %s.t (k int PRIMARY KEY, v int)", k->name) ==
+              0);
+    }
+}
+
+/* While others are dead. */
+static void come_back(struct stage *s, int node)
+{
+    ring_start(&s->ring, node);
+    UNTIL(s, ring_serves(&s->ring, node));
+    for (int i = 0; i < RING_NODES; i++) {
+        UNTIL(s, !ring_serves(&s->ring, i) || stage_knows(s, i, node, true));
+        UNTIL(s, !ring_serves(&s->ring, i) || stage_knows(s, node, i, true));
+    }
+}
+
+static void live_through_it(struct stage *s)
+{
+    static const char *const racks[] = { "r1", "r2", "r3" };
+    for (int i = 0; i < RING_NODES; i++) {
+        s->ring.nodes[i].config.data_center = i < HALF ? "dc1" : "dc2";
+        s->ring.nodes[i].config.rack = racks[i % HALF];
+    }
+    stage_born(s, 1);
+    make_spaces(s);
+    look_at_all(s);
+    for (int i = RING_NODES - 1; i >= HALF; i--) { /* dc2 dies, node by node */
+        stage_kill(s, i);
+        look_at_all(s);
+    }
+    come_back(s, HALF);
+    stage_kill(s, 1); /* one dead in dc1, one alive in dc2 */
+    look_at_all(s);
+    come_back(s, HALF + 1);
+    stage_kill(s, 0);
+    stage_kill(s, 2); /* dc1 is gone */
+    look_at_all(s);
+    for (int i = 0; i < RING_NODES; i++)
+        if (!ring_serves(&s->ring, i))
+            come_back(s, i);
+    look_at_all(s);
+    stage_end(s);
+}
+
+int main(int argc, char **argv)
+{
+    uint64_t first = 1, count = 1, red = 0;
+    for (int i = 1; i + 1 < argc; i += 2) {
+        if (strcmp(argv[i], "--seed") == 0)
+            first = strtoull(argv[i + 1], NULL, 10);
+        if (strcmp(argv[i], "--count") == 0)
+            count = strtoull(argv[i + 1], NULL, 10);
+    }
+    for (uint64_t seed = first; seed < first + count; seed++) {
+        const char *why = NULL;
+        if (stage_run(live_through_it, seed, &why))
+            continue;
+        red++;
+        printf("seed %llu: %s\n", (unsigned long long)seed, why);
+    }
+    printf("asked=%llu refused=%llu red=%llu\n", (unsigned long long)asked,
+           (unsigned long long)refused, (unsigned long long)red);
+    return red > 0 || asked == 0 || refused == 0;
+}

@@ -3,8 +3,7 @@
  * Memory that cannot be had is answered by fail_memory, so no caller checks for NULL.  A size of 0
  * takes one byte, so that every pointer handed out is distinct and freeable.
  *
- * Huge pages are asked for block by block (madvise): a process that had all of its memory on them
- * would hold more than it uses.  Where the system has none, the block is one like any other.
+ * Where the system cannot give pages at once, or there are none left, the block is like any other.
  */
 // SPDX-License-Identifier: Apache-2.0
 #include "base/mem.h"
@@ -38,13 +37,13 @@ void *mem_resize(void *memory, size_t size)
     return had(realloc(memory, size ? size : 1), size);
 }
 
-void *mem_alloc_huge(size_t size)
+void *mem_alloc_pages(size_t size)
 {
-    ensure(size > 0 && size % MEM_HUGE_BYTES == 0);
-    void *memory = aligned_alloc(MEM_HUGE_BYTES, size);
-#ifdef __linux__
+    ensure(size > 0 && size % MEM_PAGES_BYTES == 0);
+    void *memory = aligned_alloc(MEM_PAGES_BYTES, size);
+#ifdef MADV_POPULATE_WRITE
     if (memory)
-        (void)madvise(memory, size, MADV_HUGEPAGE);
+        (void)madvise(memory, size, MADV_POPULATE_WRITE);
 #endif
     return had(memory, size);
 }

@@ -11,13 +11,13 @@ void *mem_alloc(size_t size);  /* not zeroed; freed by mem_free */
 void *mem_zalloc(size_t size); /* zeroed */
 void *mem_resize(void *, size_t size);
 void mem_free(void *); /* NULL is fine */
-/* So many bytes (a multiple of MEM_HUGE_BYTES), aligned to it, on huge pages where the system gives
- * such: for what is walked at random, where looking addresses up costs more than the work.  Not
- * zeroed; freed by mem_free. */
-enum { MEM_HUGE_BYTES = 2 << 20 };
-void *mem_alloc_huge(size_t size);
+/* A large block for what will be written soon, its pages taken from the system at once: one by one,
+ * as they are first written to, they cost twice as much.  `size` is a multiple of MEM_PAGES_BYTES;
+ * not zeroed; freed by mem_free. */
+enum { MEM_PAGES_BYTES = 64 * 1024 };
+void *mem_alloc_pages(size_t size);
 
-/* How often mem_alloc, mem_zalloc, mem_resize and mem_alloc_huge were called by this thread since
+/* How often mem_alloc, mem_zalloc, mem_resize and mem_alloc_pages were called by this thread since
  * it started. Benchmarks divide its growth by requests. */
 uint64_t mem_calls(void);
 

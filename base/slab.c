@@ -8,9 +8,8 @@
  * does not fit any more is cut into free pieces too.  A piece above the largest class is a chunk of
  * its own and goes back to the heap at once.
  *
- * Chunks have 64 KiB until the slab has taken 16 MiB, and are huge pages of 2 MiB from then on: a
- * large memtable is searched at random, and asks the system once instead of 512 times.  So at most
- * an eighth of a slab waits to be cut.
+ * Chunks have 64 KiB until the slab has taken 2 MiB, and four times as much from then on, whose
+ * pages come at once.  So at most an eighth of a large slab waits to be cut.
  *
  * Invariants: 1. used_bytes <= taken_bytes.  2. Every piece is aligned to 16.
  */
@@ -25,7 +24,8 @@ enum {
     FINE_CLASSES = FINE_BYTES / PIECE_ALIGN,
     CLASSED_BYTES = 32 * 1024,
     CHUNK_BYTES = 64 * 1024,
-    HUGE_FROM_BYTES = 8 * MEM_HUGE_BYTES,
+    LARGE_CHUNK_BYTES = 4 * MEM_PAGES_BYTES,
+    LARGE_FROM_BYTES = 8 * LARGE_CHUNK_BYTES,
 };
 
 struct slab_free {
@@ -109,9 +109,9 @@ static void free_push(struct slab *s, unsigned class, void *memory)
 /* Another chunk to carve pieces from. */
 static void slab_extend(struct slab *s)
 {
-    bool is_large = s->taken_bytes >= HUGE_FROM_BYTES;
-    size_t whole_bytes = is_large ? MEM_HUGE_BYTES : sizeof(struct slab_chunk) + CHUNK_BYTES;
-    void *memory = is_large ? mem_alloc_huge(whole_bytes) : mem_alloc(whole_bytes);
+    bool is_large = s->taken_bytes >= LARGE_FROM_BYTES;
+    size_t whole_bytes = is_large ? LARGE_CHUNK_BYTES : sizeof(struct slab_chunk) + CHUNK_BYTES;
+    void *memory = is_large ? mem_alloc_pages(whole_bytes) : mem_alloc(whole_bytes);
     struct slab_chunk *chunk = chunk_add(s, memory, whole_bytes);
     s->at = chunk->data;
     s->end = chunk->data + chunk->size;

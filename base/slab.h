@@ -2,7 +2,7 @@
  *
  * What a memtable is made of: rows are replaced all the time, so a replaced row's memory goes to
  * the free list of its class and the next row takes it.  Pieces are carved from chunks of 64 KiB,
- * in a large slab of 2 MiB (a larger piece is a chunk of its own).  Everything goes at once with
+ * in a large slab of 256 KiB (a larger piece is a chunk of its own).  Everything goes at once with
  * slab_deinit.
  */
 // SPDX-License-Identifier: Apache-2.0

@@ -1,14 +1,18 @@
 /* rig_node.h - a node that is nothing but a cluster: for the tests of cluster/.
  *
  * Each node runs one op a shard: open, then run until it is told to close.  What the cluster tells
- * is noted: the changes applied, in order, as one text; who is up; requests are echoed.
+ * is noted: the changes applied, in order, as one text; who is up; requests are echoed.  Three nodes,
+ * or RIG_SIZE, when that is defined before.
  */
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 #include "cluster/cluster.h"
 #include "io/sim/sim.h"
 
-enum { RIG_NODES = 3, RIG_SHARDS_MAX = 3, RIG_TEXT_BYTES = 4096 };
+#ifndef RIG_SIZE
+#define RIG_SIZE 3
+#endif
+enum { RIG_NODES = RIG_SIZE, RIG_SHARDS_MAX = 3, RIG_TEXT_BYTES = 4096 };
 static const uint64_t rig_second = 1000000000;
 
 struct rig_shard {

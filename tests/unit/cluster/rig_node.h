@@ -1,8 +1,8 @@
 /* rig_node.h - a node that is nothing but a cluster: for the tests of cluster/.
  *
  * Each node runs one op a shard: open, then run until it is told to close.  What the cluster tells
- * is noted: the changes applied, in order, as one text; who is up; requests are echoed.  Three nodes,
- * or RIG_SIZE, when that is defined before.
+ * is noted: the changes applied, in order, as one text; who is up; requests are echoed.  Three
+ * nodes, or RIG_SIZE when that is defined before.
  */
 // SPDX-License-Identifier: Apache-2.0
 #pragma once

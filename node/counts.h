@@ -31,6 +31,15 @@ struct shard;
     X(coordinator_timeouts, counter, c->coordinator.timeouts, "answered with a time-out")          \
     X(coordinator_failures, counter, c->coordinator.failures, "answered with a failure")           \
     X(coordinator_late_acks, counter, c->coordinator.late_acks, "acks after the answer")           \
+    X(read_mismatches, counter, c->coordinator.digest_mismatches, "reads whose digests differed")  \
+    X(read_repairs, counter, c->coordinator.repairs,                                               \
+      "mutations sent by reads to whom lacked them")                                               \
+    X(read_repaired_rows, counter, c->coordinator.repaired_rows, "rows in these")                  \
+    X(read_repairs_failed, counter, c->coordinator.repairs_failed, "of these mutations")           \
+    X(read_repairs_needless, counter, c->coordinator.needless_repairs,                             \
+      "digests that differed where nothing was lacking: 0")                                        \
+    X(read_speculations, counter, c->coordinator.speculations, "one more replica, since slow")     \
+    X(read_probes, counter, c->coordinator.probes, "reads of slow replicas, to measure them")      \
     X(coordinator_batches, counter, c->coordinator.batches, "logged batches coordinated")          \
     X(batchlog_kept, counter, c->batchlog.kept, "batches that this node kept for others")          \
     X(batchlog_forgotten, counter, c->batchlog.forgotten, "of them ended by their coordinators")   \

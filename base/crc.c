@@ -96,7 +96,8 @@ static uint32_t crc32c_table(uint32_t crc, struct bytes in)
 }
 
 #ifdef __x86_64__
-enum { THIRD_BYTES = 128, THIRDS_BYTES = 3 * THIRD_BYTES };
+/* Thirds of what is long, and of what is not quite so short. */
+enum { THIRD = 128, THREE = 3 * THIRD, SMALL_THIRD = 32, SMALL_THREE = 3 * SMALL_THIRD };
 
 static bool has_instruction(void)
 {
@@ -119,18 +120,36 @@ __attribute__((target("sse4.2,pclmul"))) static inline uint64_t moved(uint64_t c
     return (uint64_t)_mm_cvtsi128_si64(product);
 }
 
-/* THIRDS_BYTES.  The powers are x^(8*THIRD_BYTES-33) and x^(16*THIRD_BYTES-33), bits reversed. */
-__attribute__((target("sse4.2,pclmul"))) static inline uint64_t crc32c_thirds(uint64_t crc,
-                                                                              const uint8_t *p)
+/* Three times so many bytes.  The powers are x^(8*bytes-33) and x^(16*bytes-33), bits reversed. */
+__attribute__((target("sse4.2,pclmul"))) static inline uint64_t
+crc32c_thirds(uint64_t crc, const uint8_t *p, size_t bytes, int by_one, int by_two)
 {
-    enum { BY_ONE = 0x0d3b6092, BY_TWO = (int)0xb9e02b86 };
     uint64_t second = 0, third = 0;
-    for (const uint8_t *end = p + THIRD_BYTES; p < end; p += 8) {
+    for (const uint8_t *end = p + bytes; p < end; p += 8) {
         crc = __builtin_ia32_crc32di(crc, word_at(p));
-        second = __builtin_ia32_crc32di(second, word_at(p + THIRD_BYTES));
-        third = __builtin_ia32_crc32di(third, word_at(p + 2 * (size_t)THIRD_BYTES));
+        second = __builtin_ia32_crc32di(second, word_at(p + bytes));
+        third = __builtin_ia32_crc32di(third, word_at(p + 2 * bytes));
     }
-    return __builtin_ia32_crc32di(0, moved(crc, BY_TWO) ^ moved(second, BY_ONE)) ^ third;
+    return __builtin_ia32_crc32di(0, moved(crc, by_two) ^ moved(second, by_one)) ^ third;
+}
+
+/* Fewer than 8 bytes. */
+__attribute__((target("sse4.2"))) static inline uint32_t crc32c_rest(uint32_t crc, const uint8_t *p,
+                                                                     size_t left)
+{
+    uint32_t four;
+    uint16_t two;
+    if (left & 4) {
+        memcpy(&four, p, sizeof four);
+        crc = __builtin_ia32_crc32si(crc, four);
+        p += sizeof four;
+    }
+    if (left & 2) {
+        memcpy(&two, p, sizeof two);
+        crc = __builtin_ia32_crc32hi(crc, two);
+        p += sizeof two;
+    }
+    return left & 1 ? __builtin_ia32_crc32qi(crc, *p) : crc;
 }
 
 __attribute__((target("sse4.2,pclmul"))) static uint32_t crc32c_instruction(uint32_t seed,
@@ -139,13 +158,13 @@ __attribute__((target("sse4.2,pclmul"))) static uint32_t crc32c_instruction(uint
     uint64_t crc = seed;
     const uint8_t *p = in.data;
     size_t left = in.size;
-    for (; left >= THIRDS_BYTES; p += THIRDS_BYTES, left -= THIRDS_BYTES)
-        crc = crc32c_thirds(crc, p);
+    for (; left >= THREE; p += THREE, left -= THREE)
+        crc = crc32c_thirds(crc, p, THIRD, 0x0d3b6092, (int)0xb9e02b86);
+    for (; left >= SMALL_THREE; p += SMALL_THREE, left -= SMALL_THREE)
+        crc = crc32c_thirds(crc, p, SMALL_THIRD, (int)0xba4fc28e, (int)0x9e4addf8);
     for (; left >= 8; p += 8, left -= 8)
         crc = __builtin_ia32_crc32di(crc, word_at(p));
-    for (; left; p++, left--)
-        crc = __builtin_ia32_crc32qi((uint32_t)crc, *p);
-    return (uint32_t)crc;
+    return crc32c_rest((uint32_t)crc, p, left);
 }
 #else
 static bool has_instruction(void) { return false; }

@@ -20,24 +20,10 @@
 #include "cluster/cluster.h"
 #include "coordinator/batchlog.h"
 #include "coordinator/hints.h"
+#include "coordinator/level.h"
 #include "coordinator/owed.h"
 #include "io/io.h"
 #include "model/model.h"
-
-/* The same numbers as the protocol's (facts: protocol 2.2). */
-enum level {
-    LEVEL_ANY = 0,
-    LEVEL_ONE = 1,
-    LEVEL_TWO = 2,
-    LEVEL_THREE = 3,
-    LEVEL_QUORUM = 4,
-    LEVEL_ALL = 5,
-    LEVEL_LOCAL_QUORUM = 6,
-    LEVEL_EACH_QUORUM = 7,
-    LEVEL_SERIAL = 8,
-    LEVEL_LOCAL_SERIAL = 9,
-    LEVEL_LOCAL_ONE = 10
-};
 
 struct coordinator;
 
@@ -148,12 +134,6 @@ void coordinator_cancel(struct io_req *read);
  * token and nothing has to wait; else ERR_WOULD_WAIT and nothing has happened. */
 enum err coordinator_read_now(struct coordinator *, const struct coordinator_read *,
                               struct read_outcome *);
-
-/* Is the level one that writes, or reads, have?  ANY is for writes; SERIAL and LOCAL_SERIAL are for
- * transactions, which are not there yet. */
-bool level_allows(enum level, bool is_write);
-/* Do only replicas of the coordinator's data centre count? */
-bool level_is_local(enum level);
 
 /* Where the mutations for one target are, since the start, each in one place:
  *

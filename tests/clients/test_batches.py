@@ -85,3 +85,36 @@ def test_levels_of_transactions_are_refused(session, table):
                            consistency_level=ConsistencyLevel.ANY)
     with pytest.raises(cassandra.InvalidRequest, match="only supported for writes"):
         session.execute(read)
+
+
+def outcome_of(session, statement):
+    future = session.execute_async(statement, custom_payload={"rondo.outcome": b"please"})
+    future.result()
+    return future.custom_payload
+
+
+def numbers_of(payload):
+    words = payload["rondo.outcome"].decode().split(" ")
+    return {name: int(n) for name, n in (word.split("=") for word in words)}
+
+
+def test_a_write_that_asks_is_told_how_many_replicas_have_it(session, table):
+    insert = SimpleStatement("INSERT INTO batched (k, c, v) VALUES (1, 9, 0x01)",
+                             consistency_level=ConsistencyLevel.ALL)
+    told = outcome_of(session, insert)
+    assert list(told) == ["rondo.outcome"]
+    assert told["rondo.outcome"] == b"replicas=3 acked=3 synced=3 hinted=0"
+    bound = table.bind((1, 9, b""))
+    bound.consistency_level = ConsistencyLevel.QUORUM
+    for statement in (bound, batch_of(table, 3), batch_of(table, 3, BatchType.UNLOGGED),
+                      batch_of(table, 1)):
+        n = numbers_of(outcome_of(session, statement))
+        assert n["replicas"] == 3 and 2 <= n["acked"] <= 3, n
+        assert n["synced"] == n["acked"] and n["hinted"] == 0, n
+
+
+def test_nobody_else_is_told_anything(session, table):
+    future = session.execute_async(batch_of(table, 3), custom_payload={"rondo.outcom": b"x"})
+    future.result()
+    assert not future.custom_payload
+    assert not outcome_of(session, SimpleStatement("SELECT * FROM batched WHERE k = 1"))

@@ -84,19 +84,26 @@ static void count_alive(struct stage *s, int coordinator, const struct space *k,
             cluster_is_up(shard->cluster, replicas.nodes[i]);
 }
 
-static void check_said(struct stage *s, int node, const char *what, enum consistency level,
-                       const struct space *k, int said, const struct verdict *wanted)
+struct question {
+    const char *what;
+    enum consistency level;
+    const struct space *k;
+    struct verdict wanted;
+};
+
+static void check_said(struct stage *s, int node, const struct question *q, int said)
 {
     const struct answer_error *e = &s->asks[node].error;
+    const struct verdict *wanted = &q->wanted;
     asked++;
     refused += wanted->code != 0;
     bool is_right = said == wanted->code;
     if (is_right && said == WIRE_ERROR_UNAVAILABLE)
         is_right = e->required == (int32_t)wanted->required && e->alive == (int32_t)wanted->alive &&
-                   e->consistency == level;
+                   e->consistency == q->level;
     if (!is_right)
-        stage_fail("%s of %s at %s through node %d: %x, %d of %d, not %x, %u of %u: %s", what,
-                   k->name, consistency_name(level), node + 1, (unsigned)said, e->alive,
+        stage_fail("%s of %s at %s through node %d: %x, %d of %d, not %x, %u of %u: %s", q->what,
+                   q->k->name, consistency_name(q->level), node + 1, (unsigned)said, e->alive,
                    e->required, (unsigned)wanted->code, wanted->alive, wanted->required,
                    s->asks[node].error_text);
 }
@@ -114,40 +121,52 @@ static bool must_see(enum consistency wrote, enum consistency reads)
     return (is_each && is_local) || (wrote == CL_QUORUM && reads == CL_QUORUM) || reads == CL_ALL;
 }
 
+/* Reads at every level what was written at one, or was not. */
+static void read_at_every_level(struct stage *s, int node, const struct question *wrote, int key,
+                                const unsigned alive[2])
+{
+    for (size_t r = 0; r < array_count(levels); r++) {
+        struct question q = { "a read", levels[r], wrote->k,
+                              model(levels[r], wrote->k, node >= HALF, alive) };
+        int said = stage_ask(s, node, levels[r], "SELECT v FROM %s.t WHERE k = %d", q.k->name, key);
+        check_said(s, node, &q, said);
+        if (said == 0 && wrote->wanted.code == 0 && must_see(wrote->level, levels[r]))
+            CHECK(s->asks[node].result.rows.rows_count == 1 && stage_number(s, node) == key);
+    }
+}
+
 static void every_level(struct stage *s, int node, const struct space *k)
 {
     static int next_key;
-    int own = node >= HALF;
     for (size_t i = 0; i < array_count(levels); i++) {
         unsigned alive[2];
         int key = next_key++;
         count_alive(s, node, k, key, alive);
-        struct verdict wanted = model(levels[i], k, own, alive);
-        int said = stage_ask(s, node, levels[i], "INSERT INTO %s.t (k, v) VALUES (%d, %d)", k->name,
-                             key, key);
-        check_said(s, node, "a write", levels[i], k, said, &wanted);
-        bool is_written = said == 0;
-        for (size_t r = 0; r < array_count(levels); r++) {
-            wanted = model(levels[r], k, own, alive);
-            said = stage_ask(s, node, levels[r], "SELECT v FROM %s.t WHERE k = %d", k->name, key);
-            check_said(s, node, "a read", levels[r], k, said, &wanted);
-            if (said == 0 && is_written && must_see(levels[i], levels[r]))
-                CHECK(s->asks[node].result.rows.rows_count == 1 && stage_number(s, node) == key);
-        }
+        struct question q = { "a write", levels[i], k, model(levels[i], k, node >= HALF, alive) };
+        check_said(s, node, &q,
+                   stage_ask(s, node, levels[i], "INSERT INTO %s.t (k, v) VALUES (%d, %d)", k->name,
+                             key, key));
+        read_at_every_level(s, node, &q, key, alive);
     }
     CHECK(stage_ask(s, node, CL_ANY, "SELECT v FROM %s.t WHERE k = 1", k->name) ==
           WIRE_ERROR_INVALID);
+}
+
+/* The first node of a data centre that serves; -1: none. */
+static int speaker(struct stage *s, int dc)
+{
+    for (int i = dc * HALF; i < dc * HALF + HALF; i++)
+        if (ring_serves(&s->ring, i))
+            return i;
+    return -1;
 }
 
 static void look_at_all(struct stage *s)
 {
     for (size_t k = 0; k < array_count(spaces); k++)
         for (int dc = 0; dc < 2; dc++)
-            for (int i = dc * HALF; i < dc * HALF + HALF; i++)
-                if (ring_serves(&s->ring, i)) {
-                    every_level(s, i, &spaces[k]);
-                    break;
-                }
+            if (speaker(s, dc) >= 0)
+                every_level(s, speaker(s, dc), &spaces[k]);
 }
 
 static void make_spaces(struct stage *s)

@@ -70,8 +70,8 @@ void gossip_set_state(struct gossip *g, struct bytes state)
 
 size_t gossip_fanout(size_t count)
 {
-    enum { DIGEST_BYTES = 10, FRAME_BYTES = 100 };
-    size_t exchange = 3 * DIGEST_BYTES / 2 * count + 2 * FRAME_BYTES; /* half the answer is newer */
+    static const size_t digest_bytes = 10, frame_bytes = 100;
+    size_t exchange = 3 * digest_bytes / 2 * count + 2 * frame_bytes; /* half the answer is newer */
     size_t most = GOSSIP_SECOND_BYTES / (2 * exchange);               /* asked, and asking */
     if (count < 2)
         return 0;

@@ -34,6 +34,14 @@ static void mebibytes_cell(struct table *t, const struct tree *store)
         table_printf(t, "%.1f of %.0f MiB", used / (1 << 20), most / (1 << 20));
 }
 
+static void clock_note(const struct node_view *node)
+{
+    if (tree_is_true(node->said, "clock_is_off"))
+        tell_note("the clock of node %.0f is %+.3f s off its peers'",
+                  tree_number(node->seen, "node", 0),
+                  tree_number(node->said, "clock_skew_us", 0) / 1e6);
+}
+
 static void node_row(struct table *t, const struct node_view *node)
 {
     const struct tree *store = tree_get(node->said, "store");
@@ -48,6 +56,7 @@ static void node_row(struct table *t, const struct node_view *node)
     mebibytes_cell(t, store);
     table_printf(t, "%.0f", tree_number(node->said, "epoch", 0));
     text_cell(t, node->seen, "host_id");
+    clock_note(node);
     if (refusal.size)
         tell_note("node %.0f takes no writes: %.*s", tree_number(node->seen, "node", 0),
                   (int)refusal.size, (const char *)refusal.data);

@@ -155,6 +155,18 @@ static const struct {
       "protocol_version int;request_count bigint;ssl_cipher_suite text;ssl_enabled boolean;"
       "ssl_protocol text;username text" },
     { "system_views", "settings", "*name text;value text" },
+    { "system_views", "gossip_info",
+      "*address inet;+port int;dc text;dc_version int;generation int;heartbeat int;"
+      "host_id text;host_id_version int;hostname text;internal_address_and_port text;"
+      "internal_address_and_port_version int;internal_ip text;internal_ip_version int;"
+      "load text;load_version int;native_address_and_port text;"
+      "native_address_and_port_version int;net_version text;net_version_version int;rack text;"
+      "rack_version int;release_version text;release_version_version int;"
+      "removal_coordinator text;removal_coordinator_version int;rpc_address text;"
+      "rpc_address_version int;rpc_ready text;rpc_ready_version int;schema text;"
+      "schema_version int;severity text;severity_version int;sstable_versions text;"
+      "sstable_versions_version int;status text;status_version int;status_with_port text;"
+      "status_with_port_version int" },
     { "system_views", "caches",
       "*name text;capacity_bytes bigint;entry_count int;hit_count bigint;hit_ratio double;"
       "recent_hit_rate_per_second bigint;recent_request_rate_per_second bigint;"

@@ -3,7 +3,7 @@
 #pragma once
 #include "tests/sim/stage.h"
 
-/* In stories_clients.c, then in stories_ring.c. */
+/* In stories_clients.c, then in stories_ring.c, then in stories_liveness.c. */
 #define STORIES(X)                     \
     X(hangs_up_mid_request)            \
     X(stops_under_load)                \
@@ -27,7 +27,10 @@
     X(changes_its_shards)              \
     X(clock_goes_back)                 \
     X(truncates_through_a_death)       \
-    X(stops_beside_a_hanging_node)
+    X(stops_beside_a_hanging_node)     \
+    X(reads_before_it_goes_on)         \
+    X(clock_is_off)                    \
+    X(shows_what_it_has_heard)
 #define X(name) void story_##name(struct stage *);
 STORIES(X)
 #undef X

@@ -107,6 +107,7 @@ struct uv_world {
 
 /* world.c */
 void thread_name(const char *name); /* of the calling thread, for ps and debuggers */
+void thread_batch(void);            /* the calling thread interrupts no other one when it wakes */
 
 /* turn.c */
 void turn_open(struct io *);

@@ -29,16 +29,21 @@ struct job {
 };
 struct lane {
     const char *name;
-    uv_mutex_t mutex;
-    uv_cond_t has_job;
+    _Atomic(struct job *) inbox; /* of any loop: newest first */
+    uv_sem_t jobs;               /* one for each job that no worker has taken */
+    uv_mutex_t mutex;            /* of workers: whose turn it is to take one */
+    struct job *first;           /* taken out of the inbox, the oldest first */
+    atomic_int jobs_count;       /* put and not run */
+    uv_mutex_t growing;          /* of loops */
     uv_thread_t *threads;
-    int threads_count, threads_max, idle_count, queued_count;
-    struct job *first, *last;
-    bool is_closing;
+    atomic_int threads_count;
+    int threads_max;
+    atomic_bool is_closing;
 
+    bool is_batch;          /* its threads interrupt nobody */
     bool is_chain;          /* one thread, whose jobs often follow one another at once */
     atomic_bool is_chained; /* and now they do */
-    atomic_uint put_count;  /* jobs of it: put, and no lock is held any more */
+    atomic_uint put_count;  /* jobs of it that can be taken without waiting */
     unsigned taken_count;   /* the thread's own, as is the next one */
     uint64_t done_ns;       /* when the last job had been done */
 };

@@ -41,6 +41,13 @@ void io_quit(struct io *io)
 
 void thread_name(const char *name) { (void)pthread_setname_np(pthread_self(), name); }
 
+/* Where the system refuses, it stays as it is. */
+void thread_batch(void)
+{
+    const struct sched_param none = { .sched_priority = 0 };
+    (void)pthread_setschedparam(pthread_self(), SCHED_BATCH, &none);
+}
+
 static struct io *shard_open(struct uv_world *world, int self)
 {
     struct io *io = mem_zalloc(sizeof *io);

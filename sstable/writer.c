@@ -7,7 +7,8 @@
  *
  * Invariants: 1. Partitions ascend by token, then key; rows and bounds ascend in each.  2. A range
  * that is open is closed in the same partition, and each bound closes what was opened.  3. `plain`
- * holds what of the stream is not packed yet: less than a chunk between two calls.
+ * holds what of the stream is not packed yet: less than a chunk between two calls, unless chunks
+ * are coded apart; then its beginning may be packed already, until all that waits is.
  *
  * Rows may hold cells of columns that were dropped since: they are left out, and with them rows and
  * partitions of which nothing is left.
@@ -41,8 +42,11 @@ struct sstable_writer {
     struct index_builder blocks;
     struct codec codec;
 
-    struct buf plain;      /* not packed yet */
-    uint64_t packed_bytes; /* of the plain stream: what stood before `plain` */
+    struct buf plain;      /* of the stream, the last of it */
+    size_t coded;          /* of them: packed already */
+    size_t due;            /* of them: stay, whatever becomes of the partition */
+    bool is_coded_apart;   /* by who owns the writer */
+    uint64_t packed_bytes; /* of the plain stream */
     uint32_t chunk_bytes;
     struct buf data, index;
     uint64_t data_bytes, index_bytes; /* put into them, drained or not */
@@ -117,6 +121,7 @@ struct sstable_writer *sstable_writer_new(const struct sstable_writer_options *o
     index_builder_init(&w->blocks, o->version,
                        o->column_index_bytes ? o->column_index_bytes : DEFAULT_COLUMN_INDEX_BYTES);
     w->chunk_bytes = is_compressed(w) ? w->params->compression.chunk_bytes : CRC_CHUNK_BYTES;
+    w->is_coded_apart = o->is_coded_apart;
     return w;
 }
 
@@ -143,9 +148,14 @@ void sstable_writer_free(struct sstable_writer **writer)
 
 /* ---- the stream ---- */
 
+uint64_t sstable_writer_plain_bytes(const struct sstable_writer *w)
+{
+    return w->packed_bytes + w->plain.size - w->coded;
+}
+
 static uint64_t position(const struct sstable_writer *w)
 {
-    return w->packed_bytes + w->plain.size - w->partition_at;
+    return sstable_writer_plain_bytes(w) - w->partition_at;
 }
 
 static void chunk_put(struct sstable_writer *w, struct bytes plain)
@@ -167,14 +177,30 @@ static void chunk_put(struct sstable_writer *w, struct bytes plain)
     w->packed_bytes += plain.size;
 }
 
-static void plain_pack(struct sstable_writer *w)
+bool sstable_writer_has_chunk(const struct sstable_writer *w)
 {
-    size_t done = 0;
-    for (; w->plain.size - done >= w->chunk_bytes; done += w->chunk_bytes)
-        chunk_put(w, bytes_of(w->plain.data + done, w->chunk_bytes));
-    if (done)
-        memmove(w->plain.data, w->plain.data + done, w->plain.size - done);
-    w->plain.size -= done;
+    return w->due - w->coded >= w->chunk_bytes;
+}
+
+void sstable_writer_code_chunk(struct sstable_writer *w)
+{
+    ensure(sstable_writer_has_chunk(w));
+    chunk_put(w, bytes_of(w->plain.data + w->coded, w->chunk_bytes));
+    w->coded += w->chunk_bytes;
+    if (sstable_writer_has_chunk(w))
+        return;
+    memmove(w->plain.data, w->plain.data + w->coded, w->plain.size - w->coded);
+    w->plain.size -= w->coded;
+    w->due -= w->coded;
+    w->coded = 0;
+}
+
+/* What has been put into the stream stays there. */
+static void plain_stays(struct sstable_writer *w)
+{
+    w->due = w->plain.size;
+    while (!w->is_coded_apart && sstable_writer_has_chunk(w))
+        sstable_writer_code_chunk(w);
 }
 
 /* ---- partitions ---- */
@@ -195,7 +221,7 @@ void sstable_writer_partition(struct sstable_writer *w, struct bytes key, int64_
     buf_clear(&w->key);
     buf_put_bytes(&w->key, key);
     w->deletion = deletion;
-    w->partition_at = w->packed_bytes + w->plain.size;
+    w->partition_at = sstable_writer_plain_bytes(w);
     w->previous_at = 0;
     w->has_unfiltered = w->has_static = false;
     w->open = deletion_none();
@@ -270,7 +296,7 @@ static void unfiltered_end(struct sstable_writer *w, uint64_t at, uint8_t kind, 
     buf_put_bytes(&w->last_key, key);
     buf_clear(&w->last_raw);
     buf_put_bytes(&w->last_raw, raw);
-    plain_pack(w);
+    plain_stays(w);
 }
 
 /* start: of the row in the stream, its flags and its place. */
@@ -364,7 +390,7 @@ void sstable_writer_partition_end(struct sstable_writer *w)
     w->first_token = w->partitions ? w->first_token : w->token;
     w->last_token = w->token;
     w->partitions++;
-    plain_pack(w);
+    plain_stays(w);
 }
 
 /* ---- what has been made ---- */
@@ -374,10 +400,6 @@ struct buf *sstable_writer_index(struct sstable_writer *w) { return &w->index; }
 uint64_t sstable_writer_data_bytes(const struct sstable_writer *w) { return w->data_bytes; }
 uint64_t sstable_writer_index_bytes(const struct sstable_writer *w) { return w->index_bytes; }
 uint64_t sstable_writer_partitions(const struct sstable_writer *w) { return w->partitions; }
-uint64_t sstable_writer_plain_bytes(const struct sstable_writer *w)
-{
-    return w->packed_bytes + w->plain.size;
-}
 bool sstable_writer_tokens(const struct sstable_writer *w, int64_t *first, int64_t *last)
 {
     *first = w->first_token;
@@ -411,6 +433,16 @@ static void checks_encode(struct sstable_writer *w, struct buf out[COMPONENT_COU
     }
 }
 
+/* What is in components now. */
+static void parts_forget(struct sstable_writer *w)
+{
+    mem_free(w->filter.bits);
+    w->filter.bits = NULL;
+    summary_builder_deinit(&w->summary);
+    buf_deinit(&w->chunks);
+    buf_deinit(&w->plain);
+}
+
 static void toc_encode(struct buf out[COMPONENT_COUNT])
 {
     unsigned components = 1u << COMPONENT_DATA | 1u << COMPONENT_INDEX | 1u << COMPONENT_TOC;
@@ -426,8 +458,11 @@ enum err sstable_writer_finish(struct sstable_writer *w, struct buf out[COMPONEN
     if (w->partitions == 0)
         return ERR_NOT_FOUND;
     filter_set(&w->filter, &w->places);
+    while (sstable_writer_has_chunk(w))
+        sstable_writer_code_chunk(w);
     if (w->plain.size)
         chunk_put(w, buf_bytes(&w->plain));
+    w->due = 0;
     buf_clear(&w->plain);
     if (is_compressed(w))
         w->statistics.compression_ratio = (double)w->payload_bytes / (double)w->packed_bytes;
@@ -439,5 +474,6 @@ enum err sstable_writer_finish(struct sstable_writer *w, struct buf out[COMPONEN
     sstable_digest_encode(w->digest, &out[COMPONENT_DIGEST]);
     checks_encode(w, out);
     toc_encode(out);
+    parts_forget(w);
     return OK;
 }

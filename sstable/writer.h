@@ -4,9 +4,9 @@
  *                          │
  *                          └─> data, index: bytes that the owner takes away (writer_drained)
  *
- * Memory: one chunk, one partition's column index, the filter (its size is fixed by `keys`), a
- * sample of the index, the sketches.  Partitions come in token order, their rows in clustering
- * order; both are ensured.
+ * Memory: a chunk and a row, one partition's column index, the filter (its size is fixed by
+ * `keys`), a sample of the index, the sketches.  Partitions come in token order, their rows in
+ * clustering order; both are ensured.
  */
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
@@ -31,6 +31,7 @@ struct sstable_writer_options {
     int64_t repaired_at;
     bool has_pending_repair, is_transient; /* kept when a file is written again */
     struct uuid pending_repair;
+    bool is_coded_apart; /* full chunks wait for sstable_writer_code_chunk */
 };
 struct sstable_writer *sstable_writer_new(const struct sstable_writer_options *);
 void sstable_writer_free(struct sstable_writer **);
@@ -51,6 +52,12 @@ void sstable_writer_marker(struct sstable_writer *, const struct marker *);
 /* A partition without anything (no deletion, no row, no marker) is taken back. */
 void sstable_writer_partition_end(struct sstable_writer *);
 
+/* Of a writer that is coded apart: does a full chunk wait, and one that waits is coded (compressed,
+ * summed, put into data).  What takes long may be done elsewhere so, or in pieces: until then only
+ * memory grows.  Else rows code what they fill. */
+bool sstable_writer_has_chunk(const struct sstable_writer *);
+void sstable_writer_code_chunk(struct sstable_writer *);
+
 /* What waits to be appended to Data.db and Index.db: the owner writes it and clears the buffer.
  * Complete chunks only, until finish. */
 struct buf *sstable_writer_data(struct sstable_writer *);
@@ -67,7 +74,9 @@ void sstable_writer_set_coverage(struct sstable_writer *, double);
 
 /* After the last partition: the rest of data and index is in their buffers; the other components
  * are appended to out[component] (owned by the caller, heap; those that the table does not have
- * stay empty; TOC included).  Nothing may have been written at all: ERR_NOT_FOUND, no files. */
+ * stay empty; TOC included), and what was kept for them is freed.  Nothing may have been written at
+ * all: ERR_NOT_FOUND, no files.  Like the coding of a chunk it touches only what is the writer's.
+ */
 enum err sstable_writer_finish(struct sstable_writer *, struct buf out[COMPONENT_COUNT]);
 /* The Statistics that were written, for the one who opens the file at once; as long as the writer
  * lives. */

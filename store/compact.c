@@ -140,7 +140,7 @@ static void tell(struct compaction *c)
     r->purged = m->purged;
     _Static_assert(sizeof r->merged == sizeof m->merged, "one is the other's");
     memcpy(r->merged, m->merged, sizeof r->merged);
-    r->written_bytes = o->output ? sstable_writer_data_bytes(output_writer(o->output)) : 0;
+    r->written_bytes = o->output ? output_data_bytes(o->output) : 0;
     r->written_all_bytes = o->output ? output_bytes(o->output) : 0;
     for (size_t i = 0; i < outputs_count(o); i++) {
         r->written_bytes += outputs_files(o)[i].data_bytes;
@@ -175,6 +175,9 @@ static struct op_next compact_feed(struct compaction *c)
     struct outputs *o = &c->outputs;
     enum err err = OK;
     while (err == OK) {
+        enum op_how how = o->output ? output_code(o->output, &c->slices, &c->req, &c->op) : OP_GO;
+        if (how != OP_GO)
+            return (struct op_next){ COMPACT_WALK, how };
         if (compact_turns(c))
             return op_wait(COMPACT_WALK);
         if (merging_is_over(c->merging))

@@ -199,6 +199,9 @@ static struct op_next flush_feed_on(struct flush *f)
             output_drain(o->output, &f->req, &f->op);
             return op_wait(WALK);
         }
+        enum op_how how = output_code(o->output, &f->slices, &f->req, &f->op);
+        if (how != OP_GO)
+            return (struct op_next){ WALK, how };
         if (slice_is_over(&f->slices, f->store))
             return op_yield(WALK);
         flush_feed(f);

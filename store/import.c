@@ -164,7 +164,8 @@ static void output_begin(struct import *x, int shard)
                     .keys = keys / (uint64_t)io_shards(s->io) + KEYS_MORE,
                     .column_index_bytes = s->options.column_index_bytes,
                     .log_low = { .segment = -1 },
-                    .log_high = { .segment = -1 } },
+                    .log_high = { .segment = -1 },
+                    .is_coded_apart = true },
     };
     output_open(s->io, &x->req, &x->op, &x->output_options, &x->outputs[shard]);
 }
@@ -174,7 +175,7 @@ static struct op_next import_feed(struct import *x)
 {
     struct import_walk *w = x->walk;
     enum err err = OK;
-    while (err == OK && !import_walk_is_over(w) && !slice_is_over(&x->slices, x->store)) {
+    while (err == OK && !import_walk_is_over(w)) {
         int shard = import_walk_shard(w);
         struct output *output = shard < 0 ? NULL : x->outputs[shard];
         if (shard >= 0 && !output) {
@@ -185,6 +186,11 @@ static struct op_next import_feed(struct import *x)
             output_drain(output, &x->req, &x->op);
             return op_wait(IMPORT_WALK);
         }
+        enum op_how how = output ? output_code(output, &x->slices, &x->req, &x->op) : OP_GO;
+        if (how != OP_GO)
+            return (struct op_next){ IMPORT_WALK, how };
+        if (slice_is_over(&x->slices, x->store))
+            return op_yield(IMPORT_WALK);
         err = import_walk_step(w, output ? output_writer(output) : NULL, x->failed);
     }
     if (err == ERR_WOULD_WAIT) {
@@ -193,8 +199,6 @@ static struct op_next import_feed(struct import *x)
     }
     if (err != OK)
         return import_fail(x, err, err_text(err));
-    if (!import_walk_is_over(w))
-        return op_yield(IMPORT_WALK);
     import_walk_free(&x->walk);
     x->shard = 0;
     return op_goto(IMPORT_FINISH);

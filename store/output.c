@@ -1,8 +1,8 @@
 /* output.c - see output.h.
  *
- *     pick ──> opened | wrote | synced | dropped | closed ──> pick ... ──> ended
- *     behind sync ──> behind drop ──> behind end                beside it, while rows come
- *     let go ──> shut ──> ... ──> remove ──> removed ... ──> ended             output_abandon
+ *     pick ──> sealed | opened | wrote | synced | dropped | closed ──> pick ... ──> forgot ──>
+ * ended behind sync ──> behind drop ──> behind end                beside it, while rows come let go
+ * ──> shut ──> ... ──> remove ──> removed ... ──> ended             output_abandon
  *
  * One loop serves opening, draining and finishing: `pick` looks at one component after the other
  * and does the next thing that is missing: the file, its bytes, their sync, their going from the
@@ -14,16 +14,20 @@
  *
  * Checksums.db covers all other components but Data.db, which has its own; so it is made last, over
  * a TOC that names it.
+ *
+ * A worker makes the components that come at the end, and frees them: of ten million keys the
+ * filter alone has 12 MB, and the loop has other things to do.  The same with chunks whose coding
+ * takes long.
  */
 // SPDX-License-Identifier: Apache-2.0
 #include "store/output.h"
 
 #include "base/mem.h"
 
-enum { PICK, OPENED, WROTE, SYNCED, DROPPED, CLOSED, BEHIND };
+enum { PICK, OPENED, WROTE, SYNCED, DROPPED, CLOSED, BEHIND, SEALED, FORGOT };
 enum { BEHIND_SYNC, BEHIND_DROP, BEHIND_END };
 enum { SHUT, REMOVE };
-enum { FULL_BYTES = 256 * 1024, SYNC_BYTES = 8 * 1024 * 1024 };
+enum { FULL_BYTES = 256 * 1024, SYNC_BYTES = 8 * 1024 * 1024, QUICK_CHUNK_BYTES = 16 * 1024 };
 
 struct part {
     struct io_file *file;
@@ -45,7 +49,7 @@ struct output {
     struct part parts[COMPONENT_COUNT];
     char names[COMPONENT_COUNT][SSTABLE_NAME_BYTES];
     unsigned at; /* component */
-    bool is_finishing;
+    bool is_finishing, is_sealed;
     enum err err;
     struct op behind; /* syncs `behind_part` while others go on */
     struct io_req behind_req;
@@ -120,6 +124,44 @@ static void behind_start(struct output *o, struct part *p)
     op_start(&o->behind, io_ops(o->io), NULL, behind_states, behind_release);
 }
 
+/* ---- what workers do ---- */
+
+/* The TOC as the writer made it does not know of Checksums.db. */
+static void output_sum(struct output *o)
+{
+    struct buf *toc = &o->parts[COMPONENT_TOC].own;
+    unsigned components = sstable_toc_decode(buf_bytes(toc)) | 1u << COMPONENT_CHECKSUMS;
+    buf_clear(toc);
+    sstable_toc_encode(components, toc);
+    checksums_builder_add(&o->sums, COMPONENT_INDEX, buf_bytes(sstable_writer_index(o->writer)));
+    for (unsigned c = 0; c < COMPONENT_COUNT; c++)
+        if (!is_streamed(c))
+            checksums_builder_add(&o->sums, (enum sstable_component)c, buf_bytes(&o->parts[c].own));
+    checksums_builder_encode(&o->sums, o->options.shards, o->options.shard,
+                             &o->parts[COMPONENT_CHECKSUMS].own);
+}
+
+/* The components behind the last row. */
+static void output_seal(void *output)
+{
+    struct output *o = output;
+    struct buf out[COMPONENT_COUNT] = { { 0 } };
+    o->err = sstable_writer_finish(o->writer, out);
+    for (unsigned c = 0; c < COMPONENT_COUNT; c++)
+        o->parts[c].own = out[c];
+    if (o->err == OK)
+        output_sum(o);
+}
+
+static void output_forget(void *output)
+{
+    struct output *o = output;
+    for (unsigned c = 0; c < COMPONENT_COUNT; c++)
+        buf_deinit(&o->parts[c].own);
+}
+
+static void output_code_chunk(void *writer) { sstable_writer_code_chunk(writer); }
+
 /* ---- the loop ---- */
 
 static struct op_next output_open_part(struct output *o, struct part *p)
@@ -176,10 +218,32 @@ static struct op_next output_pick(struct op *op)
     o->err = o->err ? o->err : o->behind_err;
     if (o->err)
         return op_end(op, o->err);
+    if (o->is_finishing && !o->is_sealed) {
+        io_work(o->io, &o->req, op, output_seal, o);
+        return op_wait(SEALED);
+    }
     for (; o->at < COMPONENT_COUNT; o->at++)
         if (output_part(o, o->at, &next))
             return next;
-    return op_end(op, OK);
+    if (!o->is_finishing)
+        return op_end(op, OK);
+    io_work(o->io, &o->req, op, output_forget, o);
+    return op_wait(FORGOT);
+}
+
+static struct op_next output_sealed(struct op *op)
+{
+    struct output *o = output_of(op);
+    if (o->req.busy)
+        return op_wait(SEALED);
+    o->is_sealed = true;
+    return op_goto(PICK);
+}
+
+static struct op_next output_forgot(struct op *op)
+{
+    const struct output *o = output_of(op);
+    return o->req.busy ? op_wait(FORGOT) : op_end(op, OK);
 }
 
 static struct op_next output_opened(struct op *op)
@@ -251,7 +315,10 @@ static struct op_next output_waits(struct op *op)
 
 static const struct op_state states[] = {
     [PICK] = { "output pick", output_pick,
-               TO(OPENED) | TO(WROTE) | TO(SYNCED) | TO(DROPPED) | TO(CLOSED) | TO(BEHIND) },
+               TO(OPENED) | TO(WROTE) | TO(SYNCED) | TO(DROPPED) | TO(CLOSED) | TO(BEHIND) |
+                   TO(SEALED) | TO(FORGOT) },
+    [SEALED] = { "output sealed", output_sealed, TO(PICK) },
+    [FORGOT] = { "output forgot", output_forgot, 0 },
     [BEHIND] = { "output behind", output_waits, TO(PICK) },
     [OPENED] = { "output opened", output_opened, TO(PICK) },
     [WROTE] = { "output wrote", output_wrote, TO(PICK) },
@@ -370,35 +437,39 @@ bool output_is_full(const struct output *o)
            FULL_BYTES;
 }
 
+/* LZ4 packs 16 KiB in half a slice. */
+static bool is_slow(const struct output *o)
+{
+    const struct compression_params *p = &o->options.writer.table->params->compression;
+    bool is_quick = p->kind == COMPRESSOR_LZ4 || p->kind == COMPRESSOR_SNAPPY;
+    return p->kind != COMPRESSOR_NONE &&
+           (!is_quick || p->is_high || p->chunk_bytes > QUICK_CHUNK_BYTES);
+}
+
+enum op_how output_code(struct output *o, struct slices *slices, struct io_req *req, struct op *op)
+{
+    while (sstable_writer_has_chunk(o->writer)) {
+        if (is_slow(o)) {
+            io_work(o->io, req, op, output_code_chunk, o->writer);
+            return OP_WAIT;
+        }
+        if (!slice_has_room(slices, o->io))
+            return OP_YIELD;
+        uint64_t begun_ns = io_spent(o->io);
+        sstable_writer_code_chunk(o->writer);
+        slice_coded(slices, io_spent(o->io) - begun_ns);
+    }
+    return OP_GO;
+}
+
 void output_drain(struct output *o, struct io_req *req, struct op *op)
 {
     output_begin(o, req, op, output_release);
 }
 
-/* The TOC as the writer made it does not know of Checksums.db. */
-static void output_seal(struct output *o)
-{
-    struct buf *toc = &o->parts[COMPONENT_TOC].own;
-    unsigned components = sstable_toc_decode(buf_bytes(toc)) | 1u << COMPONENT_CHECKSUMS;
-    buf_clear(toc);
-    sstable_toc_encode(components, toc);
-    checksums_builder_add(&o->sums, COMPONENT_INDEX, buf_bytes(sstable_writer_index(o->writer)));
-    for (unsigned c = 0; c < COMPONENT_COUNT; c++)
-        if (!is_streamed(c))
-            checksums_builder_add(&o->sums, (enum sstable_component)c, buf_bytes(&o->parts[c].own));
-    checksums_builder_encode(&o->sums, o->options.shards, o->options.shard,
-                             &o->parts[COMPONENT_CHECKSUMS].own);
-}
-
 void output_finish(struct output *o, struct io_req *req, struct op *op)
 {
-    struct buf out[COMPONENT_COUNT] = { { 0 } };
-    o->err = sstable_writer_finish(o->writer, out);
-    for (unsigned c = 0; c < COMPONENT_COUNT; c++)
-        o->parts[c].own = out[c];
     o->is_finishing = true;
-    if (o->err == OK)
-        output_seal(o);
     output_begin(o, req, op, output_release);
 }
 

@@ -1,7 +1,8 @@
 /* output.h - one SSTable on its way to disk, under temporary names.
  *
- *     output_open ──> [ feed the writer ──> output_drain when it is full ] ... ──> output_finish
- *                                                             or at any time: output_abandon
+ *     output_open ──> [ feed the writer ──> output_drain when it is full
+ *                                       ──> output_code, if it is coded apart ] ... ──>
+ * output_finish or at any time: output_abandon
  *
  * Private to store/.  Whoever makes SSTables (outputs.h, import.h) feeds the writer
  * (sstable/writer.h) row by row and lets go when it is full.  Data and index are streamed: synced
@@ -13,6 +14,7 @@
 #pragma once
 #include "io/io.h"
 #include "sstable/sstable.h"
+#include "store/slice.h"
 
 struct output;
 struct output_options {
@@ -28,7 +30,13 @@ struct sstable_writer *output_writer(struct output *);
 bool output_is_full(const struct output *);
 /* Writes what waits.  After an error only output_abandon is left. */
 void output_drain(struct output *, struct io_req *, struct op *);
-/* Every component is written and synced.  ERR_NOT_FOUND: there was nothing to write. */
+/* Between two pieces of what it is fed: full chunks are coded, as long as they go into the slice.
+ * OP_GO: none waits; OP_YIELD: in the next slice; OP_WAIT: the table's compression takes longer
+ * than a slice, so a worker does it, and `req` completes then: until then the writer is not
+ * touched. */
+enum op_how output_code(struct output *, struct slices *, struct io_req *, struct op *);
+/* Every component is written and synced.  ERR_NOT_FOUND: there was nothing to write.  The writer's
+ * part is done by a worker. */
 void output_finish(struct output *, struct io_req *, struct op *);
 /* After output_finish: the components' final names, for the swap; Data.db is the last of them, so
  * that who lists the folder meanwhile takes no half a file for a whole one. */

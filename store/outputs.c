@@ -83,6 +83,7 @@ void outputs_open(struct outputs *o, struct io_req *req, struct op *op,
     o->options.writer.partitioner = PARTITIONER_MURMUR3;
     o->options.writer.column_index_bytes = s->options.column_index_bytes;
     o->options.writer.has_host = true;
+    o->options.writer.is_coded_apart = true;
     o->options.writer.host = s->options.host;
     output_open(s->io, req, op, &o->options, &o->output);
 }

@@ -18,6 +18,14 @@ struct written {
     struct bytes plain;
 };
 
+static bool is_coded_apart; /* by code_some */
+
+static void code_some(struct sstable_writer *writer, struct prng *prng)
+{
+    while (sstable_writer_has_chunk(writer) && prng_chance(prng, 70))
+        sstable_writer_code_chunk(writer);
+}
+
 static void drain(struct written *w, struct sstable_writer *writer)
 {
     struct buf *data = sstable_writer_data(writer), *index = sstable_writer_index(writer);
@@ -91,10 +99,14 @@ static void written_open(struct written *w, uint64_t seed, size_t partitions, si
         .column_index_bytes = 200 + (uint32_t)prng_below(&w->file.prng, 400),
         .log_low = { -1, 0 },
         .log_high = { -1, 0 },
+        .is_coded_apart = is_coded_apart,
     };
+    struct prng moments = { seed };
     struct sstable_writer *writer = sstable_writer_new(&options);
     for (size_t i = 0; i < w->file.count; i++) {
         write_partition(writer, &w->file.partitions[i]);
+        ck_assert(is_coded_apart || !sstable_writer_has_chunk(writer));
+        code_some(writer, &moments);
         drain(w, writer);
     }
     enum err err = sstable_writer_finish(writer, w->out);
@@ -422,6 +434,22 @@ static void damage(const struct layout *layout, struct bytes whole,
     }
 }
 
+START_TEST(chunks_that_are_coded_apart_are_the_same)
+{
+    struct written inside, apart;
+    written_open(&inside, (uint64_t)_i, 30, 30);
+    is_coded_apart = true;
+    written_open(&apart, (uint64_t)_i, 30, 30);
+    is_coded_apart = false;
+    ck_assert(bytes_equal(buf_bytes(&inside.data), buf_bytes(&apart.data)));
+    ck_assert(bytes_equal(buf_bytes(&inside.index), buf_bytes(&apart.index)));
+    for (size_t i = 0; i < COMPONENT_COUNT; i++)
+        ck_assert(bytes_equal(buf_bytes(&inside.out[i]), buf_bytes(&apart.out[i])));
+    written_close(&inside);
+    written_close(&apart);
+}
+END_TEST
+
 START_TEST(damaged_bytes_are_never_more_than_corrupt)
 {
     struct written w;
@@ -437,6 +465,7 @@ int main(void)
     Suite *s = suite_create("writer");
     TCase *t = tcase_create("writer");
     tcase_add_loop_test(t, what_is_written_is_read_and_counted, 0, 20);
+    tcase_add_loop_test(t, chunks_that_are_coded_apart_are_the_same, 0, 20);
     tcase_add_loop_test(t, damaged_bytes_are_never_more_than_corrupt, 0, 25);
     suite_add_tcase(s, t);
     SRunner *r = srunner_create(s);

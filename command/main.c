@@ -58,25 +58,6 @@ static const struct command commands[] = {
       "Exit code 0 when the node serves clients; else 1 and what it waits for.\n" },
     { "info", "", 0, 0, info_run, TAKES(hosts) | TAKES(admin_port) | TAKES(json),
       "Shows one node's process: version, folders, and how its memory is divided.\n" },
-    { "gossipinfo", "", 0, 0, gossipinfo_run, TAKES(hosts) | TAKES(admin_port) | TAKES(json),
-      "Shows what one node has heard of every node: generation, heartbeat, epoch, phi, clocks.\n" },
-    { "repair", "[KEYSPACE [TABLE]]", 0, 2, repair_run,
-      TAKES_OPERATION | TAKES(start_token) | TAKES(validate) | TAKES(throttle),
-      "Makes all replicas equal, range by range: what differs is brought to whom lacks it.\n"
-      "\n"
-      "The node leads; every replica of a range has to be up for it, else the range is passed "
-      "over\n"
-      "and the exit code is 1.  --validate writes nothing and tells how many rows differ (exit "
-      "code\n"
-      "1 if any do).  When it is interrupted it says from which --start-token to go on.\n" },
-    { "divergence", "", 0, 0, divergence_run,
-      TAKES(hosts) | TAKES(admin_port) | TAKES(json) | TAKES(local),
-      "Shows for how long writes may be missing on some replica: one number for all nodes, and "
-      "why.\n"
-      "\n"
-      "Fed by writes under way, hints that are pending, and ranges that are unknown because a "
-      "hint\n"
-      "could not be kept or a coordinator died; `rondo repair` makes those known again.\n" },
     { "sstable", "dump|stats|verify|scrub|upgrade FILE-Data.db | import DIR", 2, 2, sstable_run,
       TAKES_OPERATION | TAKES(keyspace) | TAKES(table) | TAKES(raw_times) | TAKES(lines) |
           TAKES(keys_only) | TAKES(to_version),
@@ -174,6 +155,25 @@ static const struct command commands[] = {
       "Shows what a node has of its tables: files, space, filters, reads and writes, damage.\n" },
     { "tablehistograms", "KEYSPACE TABLE", 1, 2, tablehistograms_run, TAKES_OPERATION,
       "Shows percentiles of a table: SSTables per read, latencies, sizes of partitions.\n" },
+    { "hints", "", 0, 0, hints_run, TAKES(hosts) | TAKES(admin_port) | TAKES(json) | TAKES(local),
+      "Shows what nodes keep for others that missed it: written, delivered, pending, given up.\n"
+      "\n"
+      "For each target and table: written = delivered + pending + expired + dropped.  Every node\n"
+      "is asked; with --local only the one named.\n" },
+    { "statushandoff", "", 0, 0, statushandoff_run, TAKES_OPERATION,
+      "Shows whether a node delivers hints: running, paused, or off (it keeps none).\n" },
+    { "pausehandoff", "", 0, 0, pausehandoff_run, TAKES_OPERATION,
+      "Lets a node keep hints, but not deliver them: until resumehandoff, or its next start.\n" },
+    { "resumehandoff", "", 0, 0, resumehandoff_run, TAKES_OPERATION,
+      "Lets a node deliver hints again.\n" },
+    { "sethintedhandoffthrottlekb", "KIBIBYTES", 1, 1, sethintedhandoffthrottlekb_run,
+      TAKES_OPERATION,
+      "Sets how many KiB a second of hints a node is sent by all others together; 0: no limit.\n"
+      "\n"
+      "Until its next start; for longer: hinted_handoff_throttle in rondo.yaml.\n" },
+    { "truncatehints", "[NODE]", 0, 1, truncatehints_run, TAKES_OPERATION,
+      "Gives up what a node keeps for others: for the one with this address or host id, or "
+      "all.\n" },
     { "cache", "drop", 1, 1, cache_run, TAKES_OPERATION,
       "drop: lets go of what is kept of files in memory, the node's own and the system's.\n" },
     { "sweep", "FILE", 1, 1, sweep_run, TAKES(out) | TAKES(rows) | TAKES(model) | TAKES(json),
@@ -209,9 +209,8 @@ static const struct command commands[] = {
 };
 
 static const char *const not_yet[] = {
-    "cql",          "drain",   "cleanup",    "repair",  "hints",
-    "decommission", "join",    "removenode", "replace", "rebuild",
-    "truncate",     "upgrade", "divergence", "backup",  "restore",
+    "cql",     "drain",   "cleanup",  "repair",  "decommission", "join",   "removenode",
+    "replace", "rebuild", "truncate", "upgrade", "divergence",   "backup", "restore",
 };
 
 static void help_all(FILE *out)

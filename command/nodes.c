@@ -77,13 +77,23 @@ static bool place_split(struct arena *arena, struct bytes place, const char **ho
     return *port != 0;
 }
 
-static void node_ask(struct arena *arena, struct node_view *node)
+static void node_ask(struct arena *arena, struct node_view *node, const char *path)
 {
     const char *host;
     uint16_t port;
     struct bytes admin = tree_text(node->seen, "admin");
     if (place_split(arena, admin, &host, &port))
-        node->said = ask(arena, host, port, status_path, ASK_OTHERS_MS);
+        node->said = ask(arena, host, port, path, ASK_OTHERS_MS);
+}
+
+void nodes_ask_again(struct arena *arena, struct nodes_view *view, const char *path)
+{
+    for (size_t i = 0; i < view->count; i++) {
+        bool has_answered = view->nodes[i].said != NULL;
+        view->nodes[i].said = NULL;
+        if (has_answered)
+            node_ask(arena, &view->nodes[i], path);
+    }
 }
 
 bool nodes_ask(const struct options *o, struct arena *arena, struct nodes_view *view)
@@ -103,7 +113,7 @@ bool nodes_ask(const struct options *o, struct arena *arena, struct nodes_view *
         if (is_first)
             node->said = view->first;
         else if (tree_is_true(n, "up"))
-            node_ask(arena, node);
+            node_ask(arena, node, status_path);
     }
     return true;
 }

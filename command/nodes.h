@@ -20,6 +20,8 @@ struct nodes_view {
 /* Asks the first of --host that answers, then all others that it names (not with --local).  False
  * when the reason has been told. */
 bool nodes_ask(const struct options *, struct arena *, struct nodes_view *);
+/* Asks those that have answered for another page: `said` is its answer, or NULL. */
+void nodes_ask_again(struct arena *, struct nodes_view *, const char *path);
 struct http_answer;
 /* One line on standard error: why a node gave no answer of use. */
 void nodes_tell_silence(const struct options *, enum err, const struct http_answer *);

@@ -164,6 +164,8 @@ static void book_add(const struct hint_tally *t, struct hint_book *b)
         b->dropped[i] += t->settled.dropped[i] + t->given_up[i];
     bool is_older = t->oldest_us && (b->oldest_us == 0 || t->oldest_us < b->oldest_us);
     b->oldest_us = is_older ? t->oldest_us : b->oldest_us;
+    if (t->pending && t->newest_us > b->newest_us)
+        b->newest_us = t->newest_us;
 }
 
 /* The books of a table over all journals of a target. */
@@ -176,6 +178,7 @@ static struct hint_book target_book(const struct hint_target *t, const struct uu
         const struct hint_tally *tally = map_get(&j->tallies, bytes_of(table, sizeof *table));
         if (tally)
             book_add(tally, &book);
+        book.files += j->journal ? journal_counts(j->journal)->segments : j->closed_files;
     }
     return book;
 }
@@ -227,7 +230,10 @@ static void counts_add(void *context, const struct hint_book *b)
 
 void hints_counts(const struct hints *h, struct hints_counts *out)
 {
-    *out = (struct hints_counts){ .refused = h->refused };
+    *out = (struct hints_counts){ .refused = h->refused,
+                                  .bytes_per_second = h->options.bytes_per_second,
+                                  .is_kept = h->options.is_on && h->folder,
+                                  .is_on = h->is_on };
     hints_each(h, counts_add, out);
     ensure(out->written == out->delivered + out->pending + out->expired + out->dropped);
     list_each(l, &h->targets)

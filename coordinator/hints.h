@@ -121,7 +121,8 @@ struct hint_book {
     unsigned target; /* node number; 0: no member any more */
     struct uuid host_id, table;
     uint64_t written, delivered, pending, expired, dropped[HINT_DROPS_COUNT];
-    int64_t oldest_us; /* wall time at which the oldest pending one was kept; 0: none pending */
+    int64_t oldest_us, newest_us; /* wall: when the pending ones were kept; 0: none pending */
+    uint64_t files;               /* of the target, whatever the table */
 };
 /* Calls `each` for every target and table that there ever was a hint for, as far as the journals
  * remember; the sum holds in each. */
@@ -129,6 +130,8 @@ void hints_each(const struct hints *, void (*each)(void *context, const struct h
                 void *context);
 struct hints_counts {
     uint64_t written, delivered, pending, expired, dropped, refused;
-    uint64_t bytes; /* on disk */
+    uint64_t bytes;            /* on disk */
+    uint64_t bytes_per_second; /* the throttle */
+    bool is_kept, is_on;       /* hand-off is enabled; what is kept is delivered */
 };
 void hints_counts(const struct hints *, struct hints_counts *out);

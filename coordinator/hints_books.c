@@ -83,6 +83,7 @@ void books_written(struct hint_journal *j, const struct hint_written *w)
     }
     j->kept = behind(w->at);
     j->kept_number = w->number + 1;
+    t->newest_us = w->kept_us;
     tally_check(t);
 }
 

@@ -26,8 +26,8 @@ struct hint_tally {
     uint64_t given_up[HINT_DROPS_COUNT]; /* not settled, but never to be delivered */
     struct journal_position erased;      /* what stands before this is given up */
     enum hint_drop erased_why;
-    uint64_t to_see;   /* pending and given up that the pass under way must meet */
-    int64_t oldest_us; /* no pending hint is older */
+    uint64_t to_see;              /* pending and given up that the pass under way must meet */
+    int64_t oldest_us, newest_us; /* no pending hint is older; when the last one was kept */
 };
 
 enum journal_state_of_hints { HINTS_SHUT, HINTS_OPENING, HINTS_OPEN, HINTS_FAILED };
@@ -47,10 +47,10 @@ struct hint_journal {
     struct journal_position done, kept; /* with the numbers of the next hints behind them: */
     uint64_t done_number, kept_number;
     struct journal_position marking;
-    uint64_t forgotten, number; /* segments below it are gone; of the next hint */
-    uint64_t bytes;             /* of hints that are not settled */
-    uint64_t closed_bytes;      /* on disk, before it was opened */
-    uint64_t unmarked;          /* hints settled since the last mark */
+    uint64_t forgotten, number;          /* segments below it are gone; of the next hint */
+    uint64_t bytes;                      /* of hints that are not settled */
+    uint64_t closed_bytes, closed_files; /* on disk, before it was opened */
+    uint64_t unmarked;                   /* hints settled since the last mark */
     bool must_mark, is_marking, is_closed;
     struct journal_position damage; /* of the last hole that a start has found */
     int64_t head_us;                /* when the oldest unsettled one was kept, if that is known */

@@ -231,6 +231,7 @@ static struct op_next recover_hints(struct op *op)
     if (r->req.err != OK)
         folder_refuse(r);
     j->closed_bytes = r->seen.total_bytes;
+    j->closed_files = r->seen.total_bytes / hint_segment_bytes(r->hints);
     uint64_t pending = books_pending(j);
     if (pending > 0)
         log_note(r->hints->io, LOG_INFO, "hints_found", "folder=%s pending=%llu", j->path,

@@ -12,6 +12,7 @@ struct sources {
     struct batchlog_counts batchlog;
     struct coordinator_book books; /* of all targets together */
     struct owed_counts owed;
+    struct hints_counts hints;
     struct store_counts store;
     struct compactor_counts compaction;
     struct cluster_counts cluster;
@@ -60,6 +61,8 @@ void counts_take(struct shard *s, struct counts *out)
         owed_counts(s->owed, &sources.owed);
     if (s->batchlog)
         batchlog_counts(s->batchlog, &sources.batchlog);
+    if (s->hints)
+        hints_counts(s->hints, &sources.hints);
     if (s->store)
         store_counts(s->store, &sources.store);
     if (s->store)

@@ -59,6 +59,13 @@ struct shard;
     X(owed_ranges, gauge, c->owed.ranges, "ranges in which something may linger")                  \
     X(owed_failures, counter, c->owed.failures, "times the disk did not take that")                \
     X(unknown_ranges, gauge, c->owed.unknown, "ranges in which something may be missing")          \
+    X(hints_written, counter, c->hints.written, "mutations kept for replicas that missed them")    \
+    X(hints_delivered, counter, c->hints.delivered, "of them delivered")                           \
+    X(hints_pending, gauge, c->hints.pending, "of them still to be delivered")                     \
+    X(hints_expired, counter, c->hints.expired, "of them grown too old")                           \
+    X(hints_dropped, counter, c->hints.dropped, "of them given up for another reason")             \
+    X(hints_refused, counter, c->hints.refused, "mutations that could not be kept")                \
+    X(hints_bytes, gauge, c->hints.bytes, "of their journals on disk")                             \
     X(store_applied, counter, c->store.applied, "mutations applied here")                          \
     X(store_refused, counter, c->store.refused, "mutations refused here")                          \
     X(unapplied_late, counter, c->shard.unapplied_late + c->store.refused_late,                    \
@@ -125,8 +132,6 @@ struct shard;
     X(peer_bad_frames, counter, c->cluster.bad_frames, "frames of peers that were not valid")      \
     X(peer_dropped, counter, c->cluster.dropped, "answers that nobody waited for any more")        \
     X(peer_reconnects, counter, c->cluster.reconnects, "connections made again")                   \
-    X(peer_gossips, counter, c->cluster.gossips, "times that another node was asked for news")     \
-    X(clock_skew_us, gauge, c->cluster.clock_skew_us, "off the median of the peers' clocks")       \
     X(loop_turns, counter, c->io->turns, "turns of the loop: about one poll each")                 \
     X(socket_recvs, counter, c->io->recvs, "system calls that received")                           \
     X(socket_sends, counter, c->io->sends, "system calls that sent")                               \

@@ -23,6 +23,10 @@ static const struct operation_verb *const verbs[] = {
     &operation_setconcurrentcompactors,
     &operation_compactionplan,
     &operation_compactionwhy,
+    &operation_pausehandoff,
+    &operation_resumehandoff,
+    &operation_sethintedhandoffthrottlekb,
+    &operation_truncatehints,
 };
 
 void operations_init(struct operations *all, struct shard *s)

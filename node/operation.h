@@ -79,6 +79,7 @@ void operation_send(struct operation *, const struct errand_kind *, const void *
 enum err operation_sent(struct operation *);
 
 extern const struct operation_verb operation_flush, operation_snapshot, operation_clearsnapshot,
-    operation_cachedrop, operation_import, operation_refresh, operation_compact, operation_stop,
-    operation_autocompaction, operation_setcompactionthroughput, operation_setconcurrentcompactors,
-    operation_compactionplan, operation_compactionwhy;
+    operation_pausehandoff, operation_resumehandoff, operation_sethintedhandoffthrottlekb,
+    operation_truncatehints, operation_cachedrop, operation_import, operation_refresh,
+    operation_compact, operation_stop, operation_autocompaction, operation_setcompactionthroughput,
+    operation_setconcurrentcompactors, operation_compactionplan, operation_compactionwhy;

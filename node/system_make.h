@@ -20,7 +20,8 @@ void make_virtual_columns(struct shard *, struct system_rows *);
 void make_prepared(struct shard *, struct system_rows *);
 void make_clients(struct shard *, struct system_rows *);
 void make_settings(struct shard *, struct system_rows *);
-void make_gossip_info(struct shard *, struct system_rows *);
+
+void make_pending_hints(struct shard *, struct system_rows *);
 
 void make_compaction_history(struct shard *, struct system_rows *);
 void make_sstable_tasks(struct shard *, struct system_rows *);

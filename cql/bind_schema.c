@@ -78,24 +78,63 @@ static enum err refuse_system(struct schema_binding *b)
 
 /* ---- keyspaces ---- */
 
-/* NetworkTopologyStrategy with one factor for every data centre that is known. */
+static bool is_known(const struct cql_params *params, const char *data_center)
+{
+    size_t at = 0;
+    while (at < params->datacenters_count && strcmp(params->datacenters[at], data_center) != 0)
+        at++;
+    return at < params->datacenters_count;
+}
+
+/* Puts a data centre in its place by name, unless it is there. */
+static void datacenter_add(struct keyspace *keyspace, struct datacenter_factor one)
+{
+    size_t at = keyspace->datacenters_count;
+    for (size_t i = 0; i < at; i++)
+        if (strcmp(keyspace->datacenters[i].name, one.name) == 0)
+            return;
+    keyspace->datacenters_count++;
+    for (; at && strcmp(keyspace->datacenters[at - 1].name, one.name) > 0; at--)
+        keyspace->datacenters[at] = keyspace->datacenters[at - 1];
+    keyspace->datacenters[at] = one;
+}
+
+/* NetworkTopologyStrategy: replication_factor is for every data centre that is known and is not
+ * named itself; 0 leaves one out. */
 static enum err fill_datacenters(struct schema_binding *b, struct keyspace *keyspace)
 {
-    unsigned factor = b->schema->every_factor;
     const struct cql_params *params = b->params;
-    if (!factor || keyspace->datacenters_count)
+    const struct datacenter_factor *named = keyspace->datacenters;
+    size_t named_count = keyspace->datacenters_count, kept = 0, total = 0;
+    unsigned every = b->schema->every_factor;
+    if (keyspace->replication != REPLICATION_TOPOLOGY || !b->schema->has_replication)
         return OK;
-    if (!params->datacenters_count)
+    if (every && !params->datacenters_count)
         return report_set(b->report, ERR_CONFIG, "no data centre is known");
+    keyspace->datacenters_count = 0;
     keyspace->datacenters =
-        arena_array(b->arena, struct datacenter_factor, params->datacenters_count);
-    for (size_t i = 0; i < params->datacenters_count; i++) {
-        struct datacenter_factor one = { params->datacenters[i], factor };
-        size_t at = keyspace->datacenters_count++;
-        for (; at && strcmp(keyspace->datacenters[at - 1].name, one.name) > 0; at--)
-            keyspace->datacenters[at] = keyspace->datacenters[at - 1];
-        keyspace->datacenters[at] = one;
+        arena_array(b->arena, struct datacenter_factor, named_count + params->datacenters_count);
+    for (size_t i = 0; i < named_count; i++) {
+        if (params->datacenters_count && !is_known(params, named[i].name))
+            return report_set(b->report, ERR_CONFIG,
+                              "NetworkTopologyStrategy for keyspace %s: no node is in a data "
+                              "centre '%.100s'",
+                              keyspace->name, named[i].name);
+        datacenter_add(keyspace, named[i]);
     }
+    for (size_t i = 0; every && i < params->datacenters_count; i++)
+        datacenter_add(keyspace, (struct datacenter_factor){ params->datacenters[i], every });
+    for (size_t i = 0; i < keyspace->datacenters_count; i++) {
+        total += keyspace->datacenters[i].factor;
+        if (keyspace->datacenters[i].factor)
+            keyspace->datacenters[kept++] = keyspace->datacenters[i];
+    }
+    keyspace->datacenters_count = kept;
+    if (total == 0 || total > REPLICAS_MAX)
+        return report_set(
+            b->report, ERR_CONFIG,
+            "NetworkTopologyStrategy for keyspace %s: %zu replicas in all, not 1 to %d",
+            keyspace->name, total, REPLICAS_MAX);
     return OK;
 }
 

@@ -82,6 +82,8 @@ static inline void failure_clear(struct failure *f)
 void session_answer_failure(struct session *, int16_t stream, const struct failure *);
 /* The sentence of an error that has none, from its numbers (word.c). */
 void failure_word(const struct shard *, struct failure *);
+/* What to warn of when a keyspace is made or altered: more replicas than nodes; empty: nothing. */
+struct bytes factor_warning(const struct shard *, const struct keyspace *, struct arena *);
 /* A RESULT whose body is already there; with a warning and with the payload `rondo.outcome`, unless
  * these are empty. */
 void session_answer_body(struct session *, int16_t stream, struct bytes body, struct bytes warning,

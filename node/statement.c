@@ -37,6 +37,7 @@ struct request {
     struct io_req wait;
     struct errands errands; /* of a system table that all shards are asked for */
     struct writing writing;
+    struct bytes warning; /* of a schema change */
     struct change_call change;
     struct truncate_call truncate;
     struct buf body;
@@ -196,6 +197,8 @@ static struct op_next request_begin_bound(struct request *r)
     }
     if (r->action.kind == CQL_CHANGE && r->action.change) {
         struct buf encoded = buf_in(&r->arena);
+        if (r->action.change->keyspace && !change_is_of_table(r->action.change))
+            r->warning = factor_warning(r->shard, r->action.change->keyspace, &r->arena);
         change_encode(r->action.change, &encoded);
         change_start(r->shard, &r->change, &r->op, buf_bytes(&encoded), r->deadline_ns);
         return op_wait(CHANGE);
@@ -399,7 +402,7 @@ static struct op_next request_answer(struct op *op)
     }
     if (r->body.size == 0)
         answer_void(&r->body);
-    struct bytes warning = r->writing.warning;
+    struct bytes warning = r->writing.warning.size ? r->writing.warning : r->warning;
     if (r->is_read)
         warning = statement_warning(r->shard, &r->statement, &r->run, &r->arena);
     session_answer_body(s, r->envelope.stream, buf_bytes(&r->body), warning, r->failure.told);

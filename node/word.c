@@ -1,4 +1,5 @@
-/* word.c - the sentences of errors that came as numbers: who is down, how many were needed, where.
+/* word.c - the sentences of errors that came as numbers: who is down, how many were needed, where;
+ * and a warning of keyspaces that want more replicas than there are nodes.
  *
  * A report that has its sentence already keeps it.  Levels that are of a data centre name it, since
  * "3 alive" would be true of another one.
@@ -73,4 +74,34 @@ void failure_word(const struct shard *s, struct failure *f)
         const char *why = err == ERR_OVERLOADED && s->store ? store_refusal(s->store) : NULL;
         snprintf(f->report.text, sizeof f->report.text, "%s", why ? why : err_text(err));
     }
+}
+
+/* ---- more replicas than nodes ---- */
+
+static void factor_word(struct buf *text, const struct keyspace *k, const char *data_center,
+                        unsigned factor, unsigned nodes)
+{
+    if (factor <= nodes)
+        return;
+    buf_printf(text,
+               "%sYour replication factor %u for keyspace %s is higher than the number of nodes %u",
+               text->size ? "; " : "", factor, k->name, nodes);
+    if (data_center)
+        buf_printf(text, " for datacenter %s", data_center);
+}
+
+struct bytes factor_warning(const struct shard *s, const struct keyspace *k, struct arena *arena)
+{
+    const struct ring *ring = cluster_ring(s->cluster);
+    struct buf text = buf_in(arena);
+    if (k->replication == REPLICATION_SIMPLE)
+        factor_word(&text, k, NULL, k->factor, (unsigned)ring->nodes_count);
+    for (size_t d = 0; k->replication == REPLICATION_TOPOLOGY && d < k->datacenters_count; d++) {
+        const struct datacenter_factor *dc = &k->datacenters[d];
+        unsigned nodes = 0;
+        for (size_t i = 0; i < ring->nodes_count; i++)
+            nodes += strcmp(ring->nodes[i].data_center, dc->name) == 0;
+        factor_word(&text, k, dc->name, dc->factor, nodes);
+    }
+    return buf_bytes(&text);
 }

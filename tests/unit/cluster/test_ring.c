@@ -2,6 +2,7 @@
  * finds its shard. */
 // SPDX-License-Identifier: Apache-2.0
 #include "base/mem.h"
+#include "base/prng.h"
 #include "cluster/ring.h"
 
 #include <check.h>
@@ -169,6 +170,87 @@ START_TEST(topology_counts_per_data_center_and_spreads_over_racks)
 }
 END_TEST
 
+/* ---- data centres and racks, against a walk for each data centre by itself ---- */
+
+/* The nodes of a data centre in the order in which the ring from `place` on first meets them. */
+static size_t model_order(const struct ring *ring, size_t place, const char *data_center,
+                          unsigned out[NODES_MAX])
+{
+    size_t count = 0;
+    for (size_t i = 0; i < ring->tokens_count; i++) {
+        unsigned number = ring->tokens[(place + i) % ring->tokens_count].node;
+        size_t at = 0;
+        while (at < count && out[at] != number)
+            at++;
+        if (at == count && strcmp(ring->nodes[number - 1].data_center, data_center) == 0)
+            out[count++] = number;
+    }
+    return count;
+}
+
+static bool model_is_new_rack(const struct ring *ring, const unsigned *nodes, size_t count,
+                              unsigned node)
+{
+    for (size_t i = 0; i < count; i++)
+        if (strcmp(ring->nodes[nodes[i] - 1].rack, ring->nodes[node - 1].rack) == 0)
+            return false;
+    return true;
+}
+
+/* Cassandra's rule: a node of a rack that has none yet is taken; of one that has, only as often as
+ * there are more replicas than racks. */
+static uint64_t model_of_center(const struct ring *ring, size_t place,
+                                const struct datacenter_factor *dc)
+{
+    unsigned order[NODES_MAX], taken[NODES_MAX];
+    size_t nodes = model_order(ring, place, dc->name, order), count = 0, racks = 0;
+    uint64_t bits = 0;
+    for (size_t i = 0; i < nodes; i++)
+        racks += model_is_new_rack(ring, order, i, order[i]);
+    size_t repeats = dc->factor > racks ? dc->factor - racks : 0;
+    for (size_t i = 0; i < nodes && count < dc->factor; i++) {
+        bool is_new = model_is_new_rack(ring, taken, count, order[i]);
+        if (!is_new && repeats == 0)
+            continue;
+        repeats -= !is_new;
+        taken[count++] = order[i];
+        bits |= (uint64_t)1 << (order[i] - 1);
+    }
+    return bits;
+}
+
+/* _i: a ring of 1 to 12 nodes in up to three data centres of one to four racks. */
+START_TEST(replicas_are_where_a_walk_of_each_data_centre_puts_them)
+{
+    struct prng p = { 77 + (uint64_t)_i };
+    unsigned nodes = 1 + (unsigned)prng_below(&p, 12), racks = 1 + (unsigned)prng_below(&p, 4);
+    struct ring *ring = ring_of(nodes, 8);
+    struct datacenter_factor factors[] = { { "dc0", 0 }, { "dc1", 0 }, { "dc2", 0 } };
+    for (size_t i = 0; i < nodes; i++) {
+        struct node *n = &ring->nodes[i];
+        snprintf(n->data_center, sizeof n->data_center, "dc%u", (unsigned)prng_below(&p, 3));
+        snprintf(n->rack, sizeof n->rack, "r%u", (unsigned)prng_below(&p, racks));
+    }
+    for (size_t i = 0; i < 3; i++)
+        factors[i].factor = 1 + (unsigned)prng_below(&p, 5);
+    struct keyspace ks = { .replication = REPLICATION_TOPOLOGY,
+                           .datacenters_count = 3,
+                           .datacenters = factors };
+    for (size_t place = 0; place < ring->tokens_count; place++) {
+        uint64_t wanted = 0, got = 0;
+        struct replicas r;
+        for (size_t i = 0; i < 3; i++)
+            wanted |= model_of_center(ring, place, &factors[i]);
+        ring_replicas(ring, &ks, 1, ring->tokens[place].token, &r);
+        for (size_t i = 0; i < r.count; i++)
+            got |= (uint64_t)1 << (r.nodes[i] - 1);
+        ck_assert_uint_eq(got, wanted);
+        ck_assert_uint_eq((unsigned)__builtin_popcountll(got), r.count);
+    }
+    ring_drop(ring);
+}
+END_TEST
+
 START_TEST(a_token_finds_its_shard_as_the_facts_say)
 {
     static const struct {
@@ -200,6 +282,7 @@ int main(void)
     tcase_add_test(tc, a_token_belongs_to_the_first_place_at_or_after_it);
     tcase_add_test(tc, a_factor_beyond_the_ring_gives_every_node_once);
     tcase_add_test(tc, topology_counts_per_data_center_and_spreads_over_racks);
+    tcase_add_loop_test(tc, replicas_are_where_a_walk_of_each_data_centre_puts_them, 0, 300);
     tcase_add_test(tc, a_token_finds_its_shard_as_the_facts_say);
     suite_add_tcase(suite, tc);
     SRunner *runner = srunner_create(suite);

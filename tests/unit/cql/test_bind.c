@@ -370,7 +370,7 @@ START_TEST(keyspaces_have_their_replication)
     kit.params.datacenters = centres;
     kit.params.datacenters_count = 2;
     kit_do("CREATE KEYSPACE a WITH durable_writes = false AND replication = {'class': "
-           "'org.apache.cassandra.locator.NetworkTopologyStrategy', 'dc2': 3, 'dc1': '2'}");
+           "'org.apache.cassandra.locator.NetworkTopologyStrategy', 'west': 3, 'east': '2'}");
     kit_do("CREATE KEYSPACE b WITH replication = {'class': 'NetworkTopologyStrategy', "
            "'replication_factor': 3}");
     kit_do("CREATE SCHEMA IF NOT EXISTS \"Cc\" WITH REPLICATION = {'class': 'SimpleStrategy', "
@@ -380,13 +380,44 @@ START_TEST(keyspaces_have_their_replication)
     const struct keyspace *c = catalog_keyspace(&kit.catalog, "Cc");
     ck_assert(!a->is_durable);
     ck_assert_uint_eq(a->datacenters_count, 2);
-    ck_assert_str_eq(a->datacenters[0].name, "dc1");
+    ck_assert_str_eq(a->datacenters[0].name, "east");
     ck_assert_uint_eq(a->datacenters[0].factor, 2);
     ck_assert_uint_eq(b->datacenters_count, 2);
     ck_assert_str_eq(b->datacenters[0].name, "east");
     ck_assert_uint_eq(b->datacenters[1].factor, 3);
     ck_assert_int_eq(c->replication, REPLICATION_SIMPLE);
     ck_assert_uint_eq(c->factor, 3);
+}
+END_TEST
+
+START_TEST(a_factor_for_all_data_centres_gives_way_to_one_of_its_own)
+{
+    static const char *const centres[] = { "west", "north", "east" };
+    static const struct {
+        const char *map, *said;
+    } wrong[] = { { "'west': 3, 'south': 1", "no node is in a data centre 'south'" },
+                  { "'replication_factor': 6", "18 replicas in all" },
+                  { "'replication_factor': 0, 'west': 0", "needs a factor" },
+                  { "'west': 0", "0 replicas in all" } };
+    kit.params.datacenters = centres;
+    kit.params.datacenters_count = 3;
+    kit_do("CREATE KEYSPACE a WITH replication = {'class': 'NetworkTopologyStrategy', "
+           "'replication_factor': 2, 'west': 1, 'north': 0}");
+    const struct keyspace *a = catalog_keyspace(&kit.catalog, "a");
+    ck_assert_uint_eq(a->datacenters_count, 2);
+    ck_assert_str_eq(a->datacenters[0].name, "east");
+    ck_assert_uint_eq(a->datacenters[0].factor, 2);
+    ck_assert_str_eq(a->datacenters[1].name, "west");
+    ck_assert_uint_eq(a->datacenters[1].factor, 1);
+    for (size_t i = 0; i < array_count(wrong); i++) {
+        enum err err = kit_execute(arena_printf(&kit.arena,
+                                                "CREATE KEYSPACE b WITH replication = {'class': "
+                                                "'NetworkTopologyStrategy', %s}",
+                                                wrong[i].map));
+        bool is_told = strstr(kit.report.text, wrong[i].said) != NULL;
+        ck_assert_msg(err == ERR_CONFIG && (is_told || i == 2), "%s: %s", wrong[i].map,
+                      kit.report.text);
+    }
 }
 END_TEST
 
@@ -493,6 +524,7 @@ int main(void)
     tcase_add_test(tcase, a_table_is_made_as_it_was_said);
     tcase_add_loop_test(tcase, every_table_option_is_taken, 0, array_count(table_options));
     tcase_add_test(tcase, keyspaces_have_their_replication);
+    tcase_add_test(tcase, a_factor_for_all_data_centres_gives_way_to_one_of_its_own);
     tcase_add_test(tcase, changes_say_what_they_did);
     tcase_add_test(tcase, use_names_its_keyspace);
     tcase_add_test(tcase, a_warm_request_takes_nothing_from_the_heap);

@@ -147,14 +147,19 @@ static unsigned node_descend(const struct btree_node *n, uint64_t head, struct b
     return equal || i == 0 ? i : i - 1;
 }
 
-/* Has the processor fetch all heads and slots of a node at once: a search would wait for one line
- * of them after the other. */
-static struct btree_node *node_ahead(struct btree_node *n)
+/* Has the processor fetch so much of a node at once: a search or a walk would wait for one line
+ * after the other. */
+static void node_fetch(const struct btree_node *n, size_t bytes)
 {
     enum { LINE_BYTES = 64 };
-    const size_t bytes = node_bytes(ROOM_MOST) - ROOM_MOST * sizeof(struct entry);
     for (size_t i = 0; i < bytes; i += LINE_BYTES)
         __builtin_prefetch((const uint8_t *)n + i);
+}
+
+/* What a search looks at: heads and slots. */
+static struct btree_node *node_ahead(struct btree_node *n)
+{
+    node_fetch(n, node_bytes(ROOM_MOST) - ROOM_MOST * sizeof(struct entry));
     return n;
 }
 
@@ -579,6 +584,8 @@ void *btree_ahead(struct btree_place p, unsigned entries)
 {
     ensure(p.leaf);
     unsigned at = p.index + entries;
+    if (p.index == 0 && p.leaf->next)
+        node_fetch(p.leaf->next, node_bytes(ROOM_MOST));
     if (at >= p.leaf->count) {
         at -= p.leaf->count;
         p.leaf = p.leaf->next;

@@ -57,5 +57,6 @@ void *btree_value(struct btree_place);
 /* Has the processor fetch the leaf where the key is or would be, so that a search that comes a
  * little later does not wait for it.  Changes nothing; the guess may miss. */
 void btree_look_ahead(const struct btree *, struct bytes key);
-/* The value so many entries on, as far as this leaf and the next one reach; else NULL. */
+/* The value so many entries on, as far as this leaf and the next one reach; else NULL.  For walks:
+ * at the first entry of a leaf the processor is told to fetch the next leaf. */
 void *btree_ahead(struct btree_place, unsigned entries);

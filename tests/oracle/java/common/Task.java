@@ -7,7 +7,8 @@
  * commit log, nothing that starts by itself.  The task does all its work: reading ahead, merging,
  * purging, writing, the log of the transaction, syncs, the output opened, the inputs obsolete.
  * Being offline it leaves out only its last lines: a row of system.compaction_history, a line of
- * the log.  It is not throttled.
+ * the log.  It is not throttled, and opens nothing early: beyond the first 50 MiB an offline task
+ * would seek in every input and open its file anew before each partition, which a node's does not.
  *
  * What it took is that of the task alone: opening the inputs is not in it, nor deleting them, which
  * another thread does.
@@ -45,6 +46,7 @@ final class Task
     {
         this.table = table;
         DatabaseDescriptor.setCompactionThroughputMebibytesPerSec(0);
+        DatabaseDescriptor.setSSTablePreemptiveOpenIntervalInMiB(-1);
         DatabaseDescriptor.setDiskAccessMode(Config.DiskAccessMode.standard); // a node's default
         DatabaseDescriptor.setIndexAccessMode(Config.DiskAccessMode.mmap);
         store = Compact.store(table, data);

@@ -58,6 +58,21 @@ static const struct command commands[] = {
       "Exit code 0 when the node serves clients; else 1 and what it waits for.\n" },
     { "info", "", 0, 0, info_run, TAKES(hosts) | TAKES(admin_port) | TAKES(json),
       "Shows one node's process: version, folders, and how its memory is divided.\n" },
+    { "gossipinfo", "", 0, 0, gossipinfo_run, TAKES(hosts) | TAKES(admin_port) | TAKES(json),
+      "Shows what one node has heard of every node: generation, heartbeat, epoch, phi, clocks.\n" },
+    { "repair", "[KEYSPACE [TABLE]]", 0, 2, repair_run,
+      TAKES_OPERATION | TAKES(start_token) | TAKES(validate) | TAKES(throttle),
+      "Makes all replicas equal, range by range: what differs is brought to whom lacks it.\n"
+      "\n"
+      "The node leads; every replica of a range has to be up for it, else the range is passed\n"
+      "over and the exit code is 1.  --validate writes nothing and tells how many rows differ\n"
+      "(exit code 1 if any do).  What ends early says from which --start-token to go on.\n" },
+    { "divergence", "", 0, 0, divergence_run,
+      TAKES(hosts) | TAKES(admin_port) | TAKES(json) | TAKES(local),
+      "Shows for how long writes may be missing on a replica: one number for all, and why.\n"
+      "\n"
+      "Fed by writes under way, hints that are pending, and ranges that are unknown because a\n"
+      "hint could not be kept or a coordinator died; `rondo repair` makes those known again.\n" },
     { "sstable", "dump|stats|verify|scrub|upgrade FILE-Data.db | import DIR", 2, 2, sstable_run,
       TAKES_OPERATION | TAKES(keyspace) | TAKES(table) | TAKES(raw_times) | TAKES(lines) |
           TAKES(keys_only) | TAKES(to_version),
@@ -209,8 +224,8 @@ static const struct command commands[] = {
 };
 
 static const char *const not_yet[] = {
-    "cql",     "drain",   "cleanup",  "repair",  "decommission", "join",   "removenode",
-    "replace", "rebuild", "truncate", "upgrade", "divergence",   "backup", "restore",
+    "cql",     "drain",   "cleanup",  "decommission", "join",   "removenode",
+    "replace", "rebuild", "truncate", "upgrade",      "backup", "restore",
 };
 
 static void help_all(FILE *out)

@@ -59,7 +59,7 @@ enum { OPTIONS_WORDS_MAX = 64, OPTIONS_HOSTS_TEXT = 512 };
     X("split-output", splits, YES, "s", "", "", "",                                                \
       "SizeTiered: several files, each half of the one before, not one")                           \
     X("start-token", start_token, TEXT, "st", "", "", "TOKEN",                                     \
-      "only files with tokens from here on")                                                       \
+      "only what has tokens from here on")                                                         \
     X("end-token", end_token, TEXT, "et", "", "", "TOKEN", "only files with tokens up to here")    \
     X("partition", partition, TEXT, "", "", "", "KEY",                                             \
       "only files that may have this partition; a:b for a key of several columns")                 \
@@ -67,6 +67,9 @@ enum { OPTIONS_WORDS_MAX = 64, OPTIONS_HOSTS_TEXT = 512 };
       "the one that compactionstats shows with this id")                                           \
     X("with", with, TEXT, "", "", "", "SETTING",                                                   \
       "L10, T4, N, T4,L10 ...; a class; or {'class': ..., ...} as ALTER TABLE takes it")           \
+    X("validate", validate, YES, "vd", "", "", "", "repair: compare only")                         \
+    X("throttle", throttle, COUNT, "", "0", "0..1048576", "MIB",                                   \
+      "repair: how many MiB a second it compares at most; 0: no limit")                            \
     X("out", out, TEXT, "", "", "", "DIR", "sweep: where its results go")                          \
     X("model", model, YES, "", "", "", "", "sweep: predict only, without data")                    \
     X("to", to_version, TEXT, "", "nb", "", "nb|oa", "upgrade: the version of the format to write")

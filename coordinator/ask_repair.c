@@ -99,9 +99,8 @@ struct finding {
     uint64_t count;
 };
 
-static void take_repair(void *context, const struct mutation *m)
+static void add_repair(struct finding *f, const struct mutation *m)
 {
-    struct finding *f = context;
     struct ask *a = f->a;
     struct buf out = buf_in(&a->arena);
     struct ask_repair *r = arena_new(&a->arena, struct ask_repair);
@@ -119,7 +118,18 @@ static void take_repair(void *context, const struct mutation *m)
     a->repairing |= 1u << f->replica;
     a->task.c->counts.repairs++;
     a->task.c->counts.repaired_rows += m->rows_count;
+}
+
+static void take_repair(void *context, const struct mutation *m)
+{
+    struct finding *f = context;
+    struct coordinator_outcome *o = f->a->outcome;
+    o->rows_differed +=
+        (unsigned)(m->rows_count + m->ranges_count) + !deletion_is_none(m->deletion);
+    o->repairs++;
     f->count++;
+    if (f->a->args.repair != READ_REPAIR_COUNTS)
+        add_repair(f, m);
 }
 
 /* Digests differed at one place, no replica lacks anything, and none of them has changed since? */
@@ -174,7 +184,9 @@ enum err ask_merge_whole(struct ask *a)
     enum err err = result_merge(a->args.table, &a->whole, &all, &a->arena, &writer.sink, &outcome);
     result_end(&writer, &outcome);
     a->merged = buf_bytes(&out);
-    if (err == OK && a->args.table->params->repairs_on_read)
+    bool is_wanted = a->args.repair || a->args.table->params->repairs_on_read;
+    a->outcome->has_differed = true;
+    if (err == OK && is_wanted)
         err = find_repairs(a);
     return err;
 }

@@ -17,6 +17,7 @@ struct coordinator *coordinator_new(const struct coordinator_options *options)
     list_init(&c->busy);
     list_init(&c->idle_writes);
     list_init(&c->lingering);
+    list_init(&c->begun);
     list_init(&c->idle_reads);
     list_init(&c->idle_asks);
     return c;

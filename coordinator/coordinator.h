@@ -3,6 +3,7 @@
  *     write.c   one mutation to all replicas; acks count up to the level; then it lingers
  *     batch.c   a logged batch: kept by others, then written, then forgotten; batchlog.h keeps it
  *     owed.h    in which ranges something may linger, or be missing for good
+ *     repair.h  makes the replicas of a piece of the ring equal, page by page
  *     hints.h   what a replica missed is kept on disk and delivered later
  *     read.c    one partition; scan.c a range of tokens, one stretch of the ring after the other
  *     ask.c     a round of a read: rows of one replica, digests of others; repair where they differ
@@ -22,6 +23,7 @@
 #include "coordinator/hints.h"
 #include "coordinator/level.h"
 #include "coordinator/owed.h"
+#include "coordinator/repair.h"
 #include "io/io.h"
 #include "model/model.h"
 
@@ -60,6 +62,10 @@ void coordinator_free(struct coordinator **);
 void coordinator_stop(struct coordinator *);
 bool coordinator_idle(const struct coordinator *);
 
+/* What a read does about replicas that lack something: what the table says (read_repair), repair
+ * them all the same, or only count. */
+enum read_repair { READ_REPAIR_AS_TABLE, READ_REPAIR_ALWAYS, READ_REPAIR_COUNTS };
+
 /* How it went, for the client. */
 struct coordinator_outcome {
     unsigned required, alive, received, failed; /* replicas */
@@ -74,6 +80,10 @@ struct coordinator_outcome {
         unsigned node;
         enum err err;
     } failures[REPLICAS_MAX];
+    /* Of a read's last round: rows of all were looked at; rows that some replica lacks something
+     * of, counted for each replica; mutations that make up for it. */
+    bool has_differed;
+    unsigned rows_differed, repairs;
 };
 
 struct coordinator_write {
@@ -151,6 +161,9 @@ struct coordinator_book {
 void coordinator_books(const struct coordinator *,
                        void (*each)(void *context, unsigned node, const struct coordinator_book *),
                        void *context);
+/* For how long the oldest write has been under way, answered or not, that is not on all its
+ * replicas nor hinted; 0: there is none. */
+uint64_t coordinator_oldest_ns(const struct coordinator *);
 void coordinator_book_add(struct coordinator_book *into, const struct coordinator_book *from);
 
 struct coordinator_counts {

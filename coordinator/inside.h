@@ -10,6 +10,7 @@ struct coordinator {
     struct cluster *cluster;
     struct list busy;                               /* struct task.link: all that is under way */
     struct list idle_writes, idle_reads, idle_asks; /* for reuse */
+    struct list begun;                              /* struct write.begun, oldest first: all */
     struct list lingering;                          /* struct write.linger, oldest first */
     uint64_t bytes_in_flight;                       /* of writes, answered or not */
     uint64_t bytes_ending; /* of these: called off, about to be given back */
@@ -70,6 +71,7 @@ struct ask_args {
     uint64_t deadline_ns;
     struct arena *arena;
     struct read_sink *sink;
+    enum read_repair repair;
 };
 /* A leaf: as many replicas as required answer; what they agree on, or come to once those that lack
  * something have been given it, goes into the sink. */

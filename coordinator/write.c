@@ -60,6 +60,7 @@ static struct write *write_take(struct coordinator *c)
     }
     list_init(&w->task.link);
     list_init(&w->linger);
+    list_init(&w->begun);
     return w;
 }
 
@@ -109,6 +110,7 @@ void coordinator_write(struct coordinator *c, struct io_req *req, struct op *op,
     w->level = args->level;
     w->token = args->token;
     w->begun_ns = io_now(c->io);
+    list_add(&c->begun, &w->begun);
     w->deadline_ns = args->deadline_ns;
     w->mutation = arena_copy(&w->arena, args->mutation);
     ring_replicas(ring, args->keyspace, self, args->token, &w->replicas);
@@ -364,6 +366,7 @@ static void write_release(struct op *op)
     c->bytes_in_flight -= w->bytes;
     c->bytes_ending -= w->is_called_off ? w->bytes : 0;
     list_remove(&w->linger);
+    list_remove(&w->begun);
     if (w->hold.entry)
         owed_let_go(c->options.owed, &w->hold);
     if (w->settled) {
@@ -373,6 +376,15 @@ static void write_release(struct op *op)
     task_end(&w->task);
     arena_reset(&w->arena);
     list_add(&c->idle_writes, &w->task.link);
+}
+
+uint64_t coordinator_oldest_ns(const struct coordinator *c)
+{
+    uint64_t now = io_now(c->io);
+    if (list_empty(&c->begun))
+        return 0;
+    const struct write *oldest = owner_of(c->begun.next, struct write, begun);
+    return now > oldest->begun_ns ? now - oldest->begun_ns : 1;
 }
 
 void write_free_idle(struct coordinator *c)

@@ -32,6 +32,7 @@ struct write {
     unsigned failed;                 /* no acknowledgement will come */
     unsigned refused, overloaded;    /* of failed: the replica said no; for lack of room */
     enum err err;                    /* decided before anything was sent */
+    struct list begun;               /* c->begun */
     struct list linger;              /* c->lingering */
     uint64_t bytes;
     bool is_cancelled, is_called_off, is_owe_refused, has_grace;

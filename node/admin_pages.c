@@ -2,12 +2,14 @@
  *
  *     GET /api/v1/info      version, pid's socket, folders, memory plan
  *     GET /api/v1/status    the ring as this node sees it, the store, all counts
+ *     GET /api/v1/gossip    what this node has heard of every node
  *     GET /api/v1/ops       operations that run or have ended; /api/v1/ops/<id>: one
  *     POST /api/v1/ops/<verb>   begins one (operation.h); over the Unix socket alone
  *     GET /api/v1/tables    what there is of every table; tables/<keyspace>, .../<table>
  *     GET /api/v1/writes    where the mutations are that were sent, target by target; what is owed
  *     GET /api/v1/snapshots all snapshots on disk
  *     GET /api/v1/compactions   what runs, what is due on each level and why; .../history: what ran
+ *     GET /api/v1/divergence    for how long writes may be missing on a replica, and why
  *     GET /api/v1/hints     what is kept for nodes that missed it, by target and table
  *     GET /metrics          the counts for Prometheus
  *     GET /health/live      200 while the loop turns
@@ -20,6 +22,8 @@
 #include "node/admin_pages.h"
 
 #include "node/compactions.h"
+#include "node/divergence.h"
+#include "node/gossip_view.h"
 #include "node/hinting.h"
 #include "node/owing.h"
 #include "node/snapshot.h"
@@ -160,6 +164,7 @@ static void page_info(struct shard *s, const struct errands *errands, struct buf
     json_path(s, &j, "commitlog", s->config->commitlog_directory);
     json_number(&j, "shards", io_shards(s->io));
     json_number(&j, "uptime_seconds", (io_wall(s->io) - s->started_wall_us) / 1000000);
+    gossip_clock_json(s, &j);
     info_memory(s, &j);
     info_used(&counts, &j);
     if (used_by_files(&counts) > s->plan.samples_bytes * (uint64_t)io_shards(s->io))
@@ -193,6 +198,7 @@ static void status_node(struct shard *s, const struct node *n, struct json *j)
     json_unsigned(j, "tokens", tokens);
     json_double(j, "ownership", ring_ownership(ring, n->number));
     json_bool(j, "up", cluster_is_up(s->cluster, n->number));
+    gossip_node_json(s, n->number, j);
     json_close(j);
 }
 
@@ -237,6 +243,7 @@ static void page_status(struct shard *s, const struct errands *errands, struct b
     json_unsigned(&j, "node", cluster_self(s->cluster));
     json_text(&j, "release", RONDO_RELEASE);
     json_text(&j, "version", RONDO_VERSION);
+    gossip_clock_json(s, &j);
     json_open(&j, "nodes", '[');
     for (size_t i = 0; i < ring->nodes_count; i++)
         status_node(s, &ring->nodes[i], &j);
@@ -292,6 +299,12 @@ static void page_hints(struct shard *s, const struct errands *errands, struct bu
     hinting_json(s, errands, body);
 }
 
+static void page_divergence(struct shard *s, const struct errands *errands, struct buf *body)
+{
+    if (all_told(errands))
+        divergence_json(s, errands, body);
+}
+
 static const struct page { /* nothing written: a shard cannot tell */
     const char *path, *type;
     const struct errand_kind *asks;
@@ -300,7 +313,9 @@ static const struct page { /* nothing written: a shard cannot tell */
     { "/api/v1/info", "application/json", &errand_counts, page_info },
     { "/api/v1/status", "application/json", &errand_counts, page_status },
     { "/api/v1/writes", "application/json", &errand_owing, page_writes },
+    { "/api/v1/gossip", "application/json", &errand_gossip, gossip_json },
     { "/api/v1/hints", "application/json", &errand_hints, page_hints },
+    { "/api/v1/divergence", "application/json", &errand_divergence, page_divergence },
     { "/api/v1/snapshots", "application/json", &errand_snapshots, page_snapshots },
     { "/api/v1/compactions", "application/json", &errand_compactions, page_compactions },
     { "/api/v1/compactions/history", "application/json", &errand_compaction_history, page_history },
@@ -386,7 +401,7 @@ static void page_get(const struct admin_question *q, struct buf *out)
     } else if (!page) {
         page_text(out, 404,
                   "no such page; there are /api/v1/info, /api/v1/status, /api/v1/ops, "
-                  "/api/v1/writes, "
+                  "/api/v1/gossip, /api/v1/writes, /api/v1/divergence, "
                   "/api/v1/hints, "
                   "/api/v1/tables, /api/v1/compactions, /api/v1/compactions/history, "
                   "/api/v1/snapshots, /metrics, "

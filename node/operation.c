@@ -27,6 +27,7 @@ static const struct operation_verb *const verbs[] = {
     &operation_resumehandoff,
     &operation_sethintedhandoffthrottlekb,
     &operation_truncatehints,
+    &operation_repair,
 };
 
 void operations_init(struct operations *all, struct shard *s)
@@ -83,6 +84,7 @@ static void operation_json(struct operation *o, struct json *j)
     json_unsigned(j, "done", o->done);
     json_unsigned(j, "total", o->total);
     json_text(j, "unit", o->unit);
+    json_text(j, "place", o->place);
     json_close(j);
     json_text(j, "error", o->failed.err ? o->failed.text : NULL);
     json_raw(j, "result",

@@ -42,6 +42,7 @@ struct operation {
     size_t tables_count, at;
     uint64_t done, total; /* progress; total 0: not known */
     const char *unit;
+    const char *place; /* from where another one would go on; NULL: from the beginning */
     struct buf result; /* JSON: an object, or nothing */
     struct report failed;
 };
@@ -82,4 +83,5 @@ extern const struct operation_verb operation_flush, operation_snapshot, operatio
     operation_pausehandoff, operation_resumehandoff, operation_sethintedhandoffthrottlekb,
     operation_truncatehints, operation_cachedrop, operation_import, operation_refresh,
     operation_compact, operation_stop, operation_autocompaction, operation_setcompactionthroughput,
-    operation_setconcurrentcompactors, operation_compactionplan, operation_compactionwhy;
+    operation_setconcurrentcompactors, operation_compactionplan, operation_compactionwhy,
+    operation_repair;

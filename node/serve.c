@@ -12,9 +12,9 @@
  * applied is one byte: was it synced by then?
  */
 // SPDX-License-Identifier: Apache-2.0
-#include "node/replica.h"
-
+#include "node/clearing.h"
 #include "node/hinting.h"
+#include "node/replica.h"
 
 enum { CATCH_UP, RUN, ANSWER };
 
@@ -98,6 +98,10 @@ static struct op_next serve_run(struct op *op)
         if (serve_decode(r, &v->read, &v->gc_before) != OK)
             return serve_fail(v, ERR_CORRUPT);
         v->slot.read(v->shard, &v->wait, op, &v->read, &r->arena, &v->answer, r->deadline_ns);
+    } else if (r->verb == VERB_REPAIR) {
+        enum err err = clearing_serve(v->shard, &v->wait, op, r->body, r->deadline_ns);
+        if (err != OK)
+            return serve_fail(v, err);
     } else if (r->verb == VERB_BATCH) {
         v->slot.batch(v->shard, &v->wait, op, r->body, r->deadline_ns);
     } else if (r->verb == VERB_TRUNCATE && r->body.size == sizeof table.b + 1) {

@@ -130,9 +130,17 @@ struct compaction_plan {
     size_t steps_count;
     const char **steps; /* sentences: what the other would do, in order */
 };
-/* ERR_NOT_FOUND; ERR_CONFIG: the option is wrong, as ALTER TABLE would say it. */
-enum err compactor_plan(struct compactor *, const struct uuid *table, const struct option *with,
-                        struct arena *, struct compaction_plan *out, struct report *);
+/* A worker foresees it, since a thousand files take a second: of the compactor nothing is needed
+ * meanwhile, and no file is held.  ERR_NOT_FOUND; ERR_CONFIG: the option is wrong, as ALTER TABLE
+ * would say it.  Everything given stays until completion, the arena untouched. */
+struct compaction_plan_options {
+    struct uuid table;
+    const struct option *with;
+    struct arena *arena;
+};
+void compactor_plan(struct compactor *, struct io_req *, struct op *,
+                    const struct compaction_plan_options *, struct compaction_plan *out,
+                    struct report *);
 /* Why the file is still here: sentences.  ERR_NOT_FOUND: the table, or the file on this shard. */
 struct compaction_why {
     size_t count;

@@ -1,12 +1,16 @@
 /* compactor_plan.c - what another setting would do, and why a file is still here; in sentences.
  *
- *     plan:  the table's files as they are ──> forecast with the new params ──> steps, figures
+ *     plan:  the table's files as they are ──> forecasts with its own params and with the new ones
+ *            ──> (a worker) steps, figures ──> ended
  *     why:   one file, the others, the memtables ──> what keeps it, and from when it can go
  *
  * Nothing is changed.  Groups of other repair states are planned each by itself and added up.
+ * Forecasts are made where the files are and have copies of all that they need; what they foresee
+ * is pure and takes long.
  */
 // SPDX-License-Identifier: Apache-2.0
 #include "base/calendar.h"
+#include "base/mem.h"
 #include "compaction/compactor_inside.h"
 #include "compaction/garbage.h"
 #include "compaction/strategy_inside.h"
@@ -86,13 +90,25 @@ static void figures_add(struct forecast_figures *into, const struct forecast_fig
     into->floor_bytes += f->floor_bytes;
 }
 
-/* What runs now is not foreseen: its inputs count as they are. */
-static void plan_add(struct forecast *f, struct compaction_file file)
-{
-    file.is_busy = false;
-    if (!file.is_suspect && !file.is_shared)
-        forecast_add(f, &file);
-}
+enum { PLAN_BEGIN, PLAN_END };
+
+struct planned { /* a group */
+    struct forecast *own, *other;
+    bool is_fed;
+};
+struct planning {
+    struct op op;
+    struct io *io;
+    struct io_req *done, req;
+    struct table *table; /* counted: its params */
+    struct table_params params;
+    struct compaction_plan *out;
+    struct sentences sentences;
+    size_t count;
+    struct planned *groups;
+};
+
+static struct planning *planning_of(struct op *op) { return owner_of(op, struct planning, op); }
 
 /* What it costs while more is written. */
 static void plan_later(struct forecast *f, const struct forecast_figures *settled,
@@ -114,26 +130,32 @@ static void plan_later(struct forecast *f, const struct forecast_figures *settle
     figures_add(out, &figures);
 }
 
-/* A group under some setting.  New files are of the unrepaired ones. */
-static void plan_group(const struct forecast_options *options, const struct look_group *g,
-                       struct compaction_plan *plan, struct compaction_cost *out,
-                       struct sentences *s)
+/* A group under some setting. */
+static void plan_group(struct forecast *f, bool is_fed, const struct compaction_plan *plan,
+                       struct compaction_cost *out, struct sentences *s)
 {
     struct forecast_figures settled;
-    struct forecast *f = forecast_new(options);
-    bool is_fed = plan->flushes && !g->id.is_repaired && uuid_is_zero(&g->id.pending);
-    for (size_t i = 0; i < g->now.files_count; i++)
-        plan_add(f, g->now.files[i]);
-    if (s) {
-        forecast_figures(f, &settled);
-        figures_add(&plan->now, &settled);
-    }
     forecast_settle(f, s ? plan_step : NULL, s);
     forecast_figures(f, &settled);
     figures_add(&out->settled, &settled);
     if (is_fed)
         plan_later(f, &settled, plan, &out->later);
-    forecast_free(&f);
+}
+
+/* On a worker. */
+static void plan_foresee(void *planning)
+{
+    struct planning *p = planning;
+    struct compaction_plan *out = p->out;
+    for (size_t i = 0; i < p->count; i++) {
+        const struct planned *g = &p->groups[i];
+        struct forecast_figures now;
+        forecast_figures(g->other, &now);
+        figures_add(&out->now, &now);
+        plan_group(g->own, g->is_fed, out, &out->own, NULL);
+        plan_group(g->other, g->is_fed, out, &out->other, &p->sentences);
+    }
+    out->steps_count = sentences_end(&p->sentences, &out->steps);
 }
 
 /* As many flushes, of the size that they have had of late, as write what there is once more: not so
@@ -153,35 +175,115 @@ static void plan_flushes(const struct tended *t, const struct look *look,
         plan->flushes = u64_min(FLUSHES_MAX, u64_max(FLUSHES_MIN, bytes / plan->flush_bytes));
 }
 
-enum err compactor_plan(struct compactor *c, const struct uuid *table, const struct option *with,
-                        struct arena *arena, struct compaction_plan *out, struct report *report)
+static void *copied(struct arena *arena, const void *from, size_t count, size_t each)
 {
-    struct tended *t = tended_of(c, table);
-    if (!t || !tended_renew(c, t))
-        return no_table(report);
-    struct table_params params = *t->table->params;
-    enum err err = table_params_put(&params, arena, with, report);
-    if (err != OK)
-        return err;
-    struct sentences s = { .arena = arena, .list = buf_in(arena) };
-    struct look look;
-    *out = (struct compaction_plan){ 0 };
-    look_take(c, t, arena, &look);
-    plan_flushes(t, &look, out);
-    for (size_t i = 0; i < look.groups_count; i++) {
-        const struct look_group *g = &look.groups[i];
-        struct forecast_options options = { .params = &t->table->params->compaction,
-                                            .scale = c->options.scale,
-                                            .local = g->now.local,
-                                            .now_seconds = g->now.now_seconds,
-                                            .gc_grace_seconds = params.gc_grace_seconds };
-        plan_group(&options, g, out, &out->own, NULL);
-        options.params = &params.compaction;
-        plan_group(&options, g, out, &out->other, &s);
+    return count ? memcpy(arena_alloc(arena, count * each), from, count * each) : NULL;
+}
+
+static struct local_ranges local_kept(struct arena *arena, const struct local_ranges *from)
+{
+    struct local_ranges kept = *from;
+    kept.ranges = copied(arena, from->ranges, from->count, sizeof *from->ranges);
+    kept.upto = copied(arena, from->upto, from->count, sizeof *from->upto);
+    return kept;
+}
+
+/* What runs now is not foreseen: its inputs count as they are. */
+static struct forecast *plan_forecast(const struct forecast_options *options,
+                                      const struct look_group *g, struct arena *arena)
+{
+    struct forecast *f = forecast_new(options);
+    for (size_t i = 0; i < g->now.files_count; i++) {
+        struct compaction_file file = g->now.files[i];
+        if (file.is_suspect || file.is_shared)
+            continue;
+        file.is_busy = false;
+        if (file.drop_times)
+            file.drop_times = copied(arena, file.drop_times, 1, sizeof *file.drop_times);
+        forecast_add(f, &file);
     }
+    return f;
+}
+
+/* New files are of the unrepaired ones. */
+static void plan_take(struct planning *p, const struct compactor *c, const struct look *look)
+{
+    struct arena *arena = p->sentences.arena;
+    p->groups = arena_array(arena, struct planned, look->groups_count);
+    for (; p->count < look->groups_count; p->count++) {
+        const struct look_group *g = &look->groups[p->count];
+        struct local_ranges local = local_kept(arena, g->now.local);
+        struct forecast_options options = { .params = &p->table->params->compaction,
+                                            .scale = c->options.scale,
+                                            .local = &local,
+                                            .now_seconds = g->now.now_seconds,
+                                            .gc_grace_seconds = p->params.gc_grace_seconds };
+        struct planned *to = &p->groups[p->count];
+        to->own = plan_forecast(&options, g, arena);
+        options.params = &p->params.compaction;
+        to->other = plan_forecast(&options, g, arena);
+        to->is_fed = p->out->flushes && !g->id.is_repaired && uuid_is_zero(&g->id.pending);
+    }
+}
+
+static struct op_next plan_begin(struct op *op)
+{
+    struct planning *p = planning_of(op);
+    io_work(p->io, &p->req, op, plan_foresee, p);
+    return op_wait(PLAN_END);
+}
+
+static struct op_next plan_end(struct op *op)
+{
+    return planning_of(op)->req.busy ? op_wait(PLAN_END) : op_end(op, OK);
+}
+
+static const struct op_state plan_states[] = {
+    [PLAN_BEGIN] = { "plan begin", plan_begin, TO(PLAN_END) },
+    [PLAN_END] = { "plan end", plan_end, 0 },
+};
+
+static void plan_release(struct op *op)
+{
+    struct planning *p = planning_of(op);
+    struct io_req *done = p->done;
+    for (size_t i = 0; i < p->count; i++) {
+        forecast_free(&p->groups[i].own);
+        forecast_free(&p->groups[i].other);
+    }
+    table_unref(&p->table);
+    mem_free(p);
+    io_req_end(done, OK);
+}
+
+void compactor_plan(struct compactor *c, struct io_req *req, struct op *op,
+                    const struct compaction_plan_options *options, struct compaction_plan *out,
+                    struct report *report)
+{
+    struct tended *t = tended_of(c, &options->table);
+    io_req_begin(req, op);
+    if (!t || !tended_renew(c, t)) {
+        io_req_end(req, no_table(report));
+        return;
+    }
+    struct table_params params = *t->table->params;
+    enum err err = table_params_put(&params, options->arena, options->with, report);
+    if (err != OK) {
+        io_req_end(req, err);
+        return;
+    }
+    struct planning *p = mem_zalloc(sizeof *p);
+    struct look look;
+    p->io = c->io, p->done = req, p->out = out;
+    p->params = params, p->table = t->table;
+    table_ref(p->table);
+    p->sentences = (struct sentences){ options->arena, buf_in(options->arena), 0 };
+    *out = (struct compaction_plan){ 0 };
+    look_take(c, t, options->arena, &look);
+    plan_flushes(t, &look, out);
+    plan_take(p, c, &look);
     look_done(&look);
-    out->steps_count = sentences_end(&s, &out->steps);
-    return OK;
+    op_start(&p->op, io_ops(c->io), op, plan_states, plan_release);
 }
 
 /* ---- why ---- */

@@ -148,8 +148,11 @@ static void plan_begin_there(struct errand *e)
     struct compactor *compactor = errand_compactor(e);
     struct compaction_plan *plan = arena_new(&e->arena, struct compaction_plan);
     e->result = plan;
-    if (compactor)
-        e->wait.err = compactor_plan(compactor, &w->table, &w->with, &e->arena, plan, &e->failed);
+    if (!compactor)
+        return;
+    struct compaction_plan_options *options = arena_new(&e->arena, struct compaction_plan_options);
+    *options = (struct compaction_plan_options){ w->table, &w->with, &e->arena };
+    compactor_plan(compactor, &e->wait, &e->op, options, plan, &e->failed);
 }
 
 static const struct errand_kind errand_plan = { .begin = plan_begin_there, .needs_store = true };

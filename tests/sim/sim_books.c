@@ -1,0 +1,329 @@
+/* sim_books.c - where mutations are, looked at after every event; and what becomes of those that a
+ * replica did not take in time.
+ *
+ *     sim_books [--seed S] [--count N] [STORY]
+ *
+ * Three nodes, every one a replica of every row.  After each event, on each shard of each node that
+ * has not been restarted, for each target:
+ *
+ *     sent = in flight + acknowledged + hinted + refused
+ *     hints written = hinted + late
+ *
+ * In the end nothing is in flight, no hint is pending, and the three copies are equal row by row.
+ */
+// SPDX-License-Identifier: Apache-2.0
+#include "tests/sim/stage.h"
+
+#include <stdlib.h>
+
+enum { TALKS = 6, ROWS = 600, TEXT_BYTES = 160, COPY_BYTES = 256 << 10 };
+static const uint64_t second = 1000000000, millisecond = 1000000;
+
+/* ---- books ---- */
+
+struct sums {
+    struct coordinator_book book; /* of one target */
+    uint64_t written, pending;
+    unsigned target; /* 0: all */
+};
+static void sum_book(void *context, unsigned node, const struct coordinator_book *b)
+{
+    struct sums *sums = context;
+    uint64_t refused = b->withdrawn;
+    for (int i = 0; i < HINT_REFUSALS_COUNT; i++)
+        refused += b->refused[i];
+    CHECK(b->sent == b->in_flight + b->acked + b->hinted + refused);
+    if (sums->target == 0 || node == sums->target)
+        coordinator_book_add(&sums->book, b);
+}
+static void sum_hints(void *context, const struct hint_book *b)
+{
+    struct sums *sums = context;
+    uint64_t dropped = 0;
+    for (int i = 0; i < HINT_DROPS_COUNT; i++)
+        dropped += b->dropped[i];
+    CHECK(b->written == b->delivered + b->pending + b->expired + dropped);
+    if (sums->target == 0 || b->target == sums->target) {
+        sums->written += b->written;
+        sums->pending += b->pending;
+    }
+}
+static struct sums shard_sums(const struct shard *s, unsigned target)
+{
+    struct sums sums = { .target = target };
+    if (s->coordinator)
+        coordinator_books(s->coordinator, sum_book, &sums);
+    if (s->hints)
+        hints_each(s->hints, sum_hints, &sums);
+    return sums;
+}
+static struct shard *shard_at(struct stage *s, int node, int shard)
+{
+    struct io *io = s->ring.nodes[node].all[shard];
+    return io ? shard_of(io) : NULL;
+}
+static struct sums node_sums(struct stage *s, int node, unsigned target)
+{
+    struct sums all = { 0 };
+    for (int i = 0; i < s->ring.nodes[node].shards; i++) {
+        struct sums one = shard_sums(shard_at(s, node, i), target);
+        coordinator_book_add(&all.book, &one.book);
+        all.written += one.written;
+        all.pending += one.pending;
+    }
+    return all;
+}
+
+static unsigned restarted; /* a bit per node: its hints are older than its books */
+
+static void check_books(struct stage *s)
+{
+    for (int node = 0; node < RING_NODES; node++) {
+        if (!ring_serves(&s->ring, node) || restarted >> node & 1)
+            continue;
+        for (int i = 0; i < s->ring.nodes[node].shards; i++)
+            for (unsigned target = 1; target <= RING_NODES; target++) {
+                struct sums sums = shard_sums(shard_at(s, node, i), target);
+                CHECK(sums.written == sums.book.hinted + sums.book.late);
+            }
+    }
+}
+#define LOOKING(stage, condition)                                                 \
+    for (uint64_t end_ = sim_now((stage)->ring.sim) + 120 * second; !(condition); \
+         stage_step((stage), end_, #condition), check_books(stage))               \
+        ;
+
+/* ---- load ---- */
+
+static void begin(struct stage *s, int shards)
+{
+    restarted = 0;
+    stage_born(s, shards);
+    stage_table(s);
+    for (int i = 0; i < TALKS; i++)
+        stage_talk(s, i, i % 2, WIRE_V4); /* through nodes 1 and 2 */
+}
+
+static bool all_answered(const struct stage *s, size_t each)
+{
+    for (int i = 0; i < TALKS; i++)
+        if (s->talks[i].answers < each && !s->talks[i].is_over)
+            return false;
+    return true;
+}
+
+/* Rows in bursts; all through connections that stay. */
+static void load(struct stage *s, enum consistency level, int rows, int burst)
+{
+    char text[TEXT_BYTES];
+    for (int c = 0; c < rows; c += TALKS * burst) {
+        size_t before = s->talks[0].answers;
+        for (int i = 0; i < TALKS * burst; i++) {
+            snprintf(text, sizeof text, "INSERT INTO k.t (k, c, v) VALUES (%d, %d, 0x%08x)", c % 17,
+                     c + i, (unsigned)(c + i) * 2654435761u);
+            talk_query(&s->talks[i % TALKS], (int16_t)(i / TALKS), level, text);
+        }
+        LOOKING(s, all_answered(s, before + (size_t)burst));
+    }
+}
+
+static void check_no_errors(const struct stage *s)
+{
+    for (int i = 0; i < TALKS; i++)
+        if (s->talks[i].errors)
+            stage_fail("%zu errors; the last: %s", s->talks[i].errors, s->talks[i].error_text);
+}
+
+/* ---- the end ---- */
+
+static bool is_quiet(struct stage *s)
+{
+    for (int node = 0; node < RING_NODES; node++) {
+        struct sums sums = node_sums(s, node, 0);
+        if (sums.book.in_flight || sums.pending)
+            return false;
+    }
+    return true;
+}
+
+/* What a node itself has, as bytes. */
+static size_t copy_of(struct stage *s, int node, uint8_t *to, int64_t *rows)
+{
+    size_t size = 0;
+    *rows = 0;
+    for (int k = 0; k < 17; k++) {
+        CHECK(stage_ask(s, node, CL_ONE, "SELECT k, c, v FROM k.t WHERE k = %d", k) == 0);
+        const struct answer_rows *r = &s->asks[node].result.rows;
+        size_t n = cursor_left(&r->rows);
+        CHECK(size + n <= COPY_BYTES);
+        if (n)
+            memcpy(to + size, r->rows.at, n);
+        size += n;
+        *rows += r->rows_count;
+    }
+    return size;
+}
+
+static void check_equal(struct stage *s, int64_t rows_min)
+{
+    static uint8_t copies[RING_NODES][COPY_BYTES];
+    int64_t rows;
+    size_t size = copy_of(s, 0, copies[0], &rows);
+    CHECK(rows >= rows_min);
+    for (int node = 1; node < RING_NODES; node++) {
+        CHECK(copy_of(s, node, copies[node], &rows) == size);
+        CHECK(memcmp(copies[node], copies[0], size) == 0);
+    }
+}
+
+static struct owed_counts owed_of(struct stage *s, int node)
+{
+    struct owed_counts sum = { 0 };
+    for (int i = 0; i < s->ring.nodes[node].shards; i++) {
+        struct owed_counts one;
+        owed_counts(shard_at(s, node, i)->owed, &one);
+        sum.ranges += one.ranges;
+        sum.holds += one.holds;
+        sum.unknown += one.unknown;
+        sum.lost += one.lost;
+    }
+    return sum;
+}
+
+/* ---- stories ---- */
+
+struct slowing {
+    struct sim *sim;
+    int node;
+    unsigned files;
+};
+static void slow_file(void *context, const char *path, uint64_t size)
+{
+    struct slowing *w = context;
+    (void)size;
+    if (strncmp(path, "/commitlog/", 11) != 0)
+        return;
+    sim_slow_file(w->sim, w->node, path, 20 * millisecond);
+    w->files++;
+}
+static void slow_logs(struct stage *s, int node)
+{
+    struct slowing w = { s->ring.sim, node, 0 };
+    sim_files(s->ring.sim, node, slow_file, &w);
+    CHECK(w.files > 0);
+}
+
+/* One replica is 20 ms slow, and clients are content with one. */
+static void story_slow(struct stage *s)
+{
+    for (int i = 0; i < RING_NODES; i++)
+        s->ring.nodes[i].config.write_request_timeout_ns = 15 * millisecond;
+    begin(s, 0);
+    slow_logs(s, 2);
+    load(s, CL_ONE, ROWS, 10); /* a client may be told that the time was up: what it sent counts */
+    struct sums one = node_sums(s, 0, 0), two = node_sums(s, 1, 0);
+    CHECK(one.book.sent + two.book.sent == 3 * ROWS);
+    CHECK(one.book.hinted + one.book.late + two.book.hinted + two.book.late > 0);
+    LOOKING(s, is_quiet(s));
+    check_equal(s, ROWS);
+    stage_pass(s, 3 * second);
+    CHECK(owed_of(s, 0).ranges == 0 && owed_of(s, 1).ranges == 0);
+    CHECK(owed_of(s, 0).unknown == 0 && owed_of(s, 1).unknown == 0);
+    stage_end(s);
+}
+
+/* One is dead for a while. */
+static void story_dead(struct stage *s)
+{
+    begin(s, 0);
+    stage_kill(s, 2);
+    load(s, CL_ONE, ROWS / 2, 10);
+    load(s, CL_QUORUM, ROWS / 2, 10);
+    check_no_errors(s);
+    struct sums one = node_sums(s, 0, 3), two = node_sums(s, 1, 3);
+    CHECK(one.pending + two.pending == ROWS);
+    CHECK(one.book.hinted + two.book.hinted == ROWS);
+    restarted |= 1u << 2;
+    stage_return(s, 2);
+    LOOKING(s, is_quiet(s));
+    check_equal(s, ROWS / 2);
+    stage_end(s);
+}
+
+/* Hand-off is off: what a dead one misses is refused, and its ranges are unknown, also after a
+ * restart. */
+static void story_refused(struct stage *s)
+{
+    for (int i = 0; i < RING_NODES; i++)
+        s->ring.nodes[i].config.hinted_handoff_enabled = CONFIG_HANDOFF_FALSE;
+    begin(s, 0);
+    stage_kill(s, 2);
+    load(s, CL_QUORUM, ROWS / 10, 10);
+    check_no_errors(s);
+    LOOKING(s, node_sums(s, 0, 0).book.in_flight + node_sums(s, 1, 0).book.in_flight == 0);
+    struct sums one = node_sums(s, 0, 3), two = node_sums(s, 1, 3);
+    CHECK(one.book.refused[HINT_REFUSED_OFF] + two.book.refused[HINT_REFUSED_OFF] == ROWS / 10);
+    CHECK(owed_of(s, 0).unknown > 0 && owed_of(s, 1).unknown > 0);
+    uint64_t unknown = owed_of(s, 0).unknown;
+    stage_pass(s, 3 * second);
+    restarted |= 1u << 2;
+    stage_return(s, 2);
+    stage_kill(s, 0);
+    stage_return(s, 0);
+    CHECK(owed_of(s, 0).unknown >= unknown);
+    stage_end(s);
+}
+
+/* A coordinator dies while something of what it has answered lingers. */
+static void story_sudden_death(struct stage *s)
+{
+    begin(s, 1);
+    sim_cut(s->ring.sim, 0, 2, true);
+    load(s, CL_QUORUM, 60, 10);
+    check_no_errors(s);
+    CHECK(owed_of(s, 0).ranges > 0 && owed_of(s, 0).holds > 0);
+    restarted |= 1u << 0;
+    stage_kill(s, 0);
+    sim_cut(s->ring.sim, 0, 2, false);
+    stage_return(s, 0);
+    CHECK(owed_of(s, 0).unknown > 0);
+    CHECK(owed_of(s, 1).unknown == 0);
+    stage_end(s);
+}
+
+static const struct {
+    const char *name;
+    void (*tell)(struct stage *);
+} stories[] = {
+    { "slow", story_slow },
+    { "dead", story_dead },
+    { "refused", story_refused },
+    { "sudden_death", story_sudden_death },
+};
+
+int main(int argc, char **argv)
+{
+    uint64_t seed = 1, count = 1, red = 0, told = 0;
+    const char *only = NULL, *why;
+    for (int i = 1; i < argc; i++) {
+        if (strcmp(argv[i], "--seed") == 0 && i + 1 < argc)
+            seed = strtoull(argv[++i], NULL, 10);
+        else if (strcmp(argv[i], "--count") == 0 && i + 1 < argc)
+            count = strtoull(argv[++i], NULL, 10);
+        else
+            only = argv[i];
+    }
+    for (uint64_t n = seed; n < seed + count; n++)
+        for (size_t i = 0; i < array_count(stories); i++) {
+            if (only && strcmp(only, stories[i].name) != 0)
+                continue;
+            told++;
+            if (stage_run(stories[i].tell, n, &why))
+                continue;
+            red++;
+            printf("%s: %s; replay: %s --seed %llu %s\n", stories[i].name, why, argv[0],
+                   (unsigned long long)n, stories[i].name);
+        }
+    printf("stories=%llu red=%llu\n", (unsigned long long)told, (unsigned long long)red);
+    return red > 0 || told == 0;
+}

@@ -20,6 +20,7 @@ void make_virtual_columns(struct shard *, struct system_rows *);
 void make_prepared(struct shard *, struct system_rows *);
 void make_clients(struct shard *, struct system_rows *);
 void make_settings(struct shard *, struct system_rows *);
+void make_gossip_info(struct shard *, struct system_rows *);
 
 void make_pending_hints(struct shard *, struct system_rows *);
 

@@ -2,12 +2,12 @@
  * end, or nothing.
  *
  *     sim_batch [--seed S] [--count N] [--every K]
- *     sim_batch --seed S --after K                       one world: what a failure names
+ *     sim_batch --seed S --victim V --after K            one world: what a failure names
  *
  * A client asks node 1 for a batch of several partitions.  After the k-th event since then node 1
- * is killed, un-synced data lost; a little later it returns.  This is done for every k until the
- * client has its answer and the batch has been forgotten, each time in a world of its own.  When
- * the keepers keep nothing any more, every replica is asked for every row:
+ * is killed, or all nodes are, un-synced data lost; a little later they return.  This is done for
+ * every k until the client has its answer and the batch has been forgotten, each time in a world of
+ * its own.  When the keepers keep nothing any more, every replica is asked for every row:
  *
  *   - all rows are on all replicas, or none is on any
  *   - all are there when the client was told so
@@ -19,10 +19,11 @@
 #include <stdlib.h>
 
 static const uint64_t second = 1000 * 1000 * 1000;
-enum { PARTITIONS = 4 };
+enum { PARTITIONS = 4, VICTIMS = 2, ALL = 1 };
 
 static struct cut {
     uint64_t seed, after; /* events */
+    int victim;           /* 0: the coordinator; or ALL */
     bool is_past;         /* all was over before the cut */
 } cut;
 static uint64_t worlds, whole, absent, replayed;
@@ -73,6 +74,25 @@ static bool is_over(struct stage *s, const struct talk *t)
     return t->answers > 0 && coordinator_idle(c) && pending(s) == 0;
 }
 
+/* All at once, and back. */
+static void strike(struct stage *s)
+{
+    int count = cut.victim == ALL ? RING_NODES : 1;
+    for (int i = 0; i < count; i++) {
+        ring_kill(&s->ring, i);
+        s->ring.nodes[i].shards = 1;
+    }
+    for (int i = 1; i < RING_NODES && cut.victim != ALL; i++)
+        UNTIL(s, stage_knows(s, i, 0, false));
+    for (int i = 0; i < count; i++)
+        ring_start(&s->ring, i);
+    for (int i = 0; i < RING_NODES; i++)
+        UNTIL(s, ring_serves(&s->ring, i));
+    for (int i = 0; i < RING_NODES; i++)
+        for (int j = 0; j < RING_NODES; j++)
+            UNTIL(s, i == j || stage_knows(s, i, j, true));
+}
+
 static void cut_at(struct stage *s)
 {
     stage_born(s, 1);
@@ -83,8 +103,7 @@ static void cut_at(struct stage *s)
         stage_step(s, UINT64_MAX, "the batch is written");
         cut.is_past = is_over(s, t);
     }
-    stage_kill(s, 0);
-    stage_return(s, 0);
+    strike(s);
     UNTIL(s, t->answers > 0 || t->is_over);
     UNTIL(s, pending(s) == 0);
     stage_pass(s, second); /* what lingers */
@@ -106,8 +125,8 @@ static bool world(void)
     const char *why = NULL;
     if (stage_run(cut_at, cut.seed, &why))
         return true;
-    printf("seed %llu, after %llu events: %s\n", (unsigned long long)cut.seed,
-           (unsigned long long)cut.after, why);
+    printf("seed %llu, victim %d, after %llu events: %s\n", (unsigned long long)cut.seed,
+           cut.victim, (unsigned long long)cut.after, why);
     return false;
 }
 
@@ -123,6 +142,8 @@ int main(int argc, char **argv)
             count = n;
         else if (strcmp(argv[i], "--every") == 0)
             every = n;
+        else if (strcmp(argv[i], "--victim") == 0)
+            cut.victim = (int)n;
         else if (strcmp(argv[i], "--after") == 0)
             cut.after = n, is_one = true;
     }
@@ -130,8 +151,11 @@ int main(int argc, char **argv)
     if (is_one)
         return !world();
     for (uint64_t seed = first; seed < first + count; seed++)
-        for (cut = (struct cut){ .seed = seed }; !cut.is_past; cut.after += every)
-            red += !world();
+        for (int victim = 0; victim < VICTIMS; victim++) {
+            cut = (struct cut){ .seed = seed, .victim = victim };
+            for (; !cut.is_past; cut.after += every)
+                red += !world();
+        }
     printf("worlds=%llu red=%llu whole=%llu absent=%llu replayed=%llu\n",
            (unsigned long long)worlds, (unsigned long long)red, (unsigned long long)whole,
            (unsigned long long)absent, (unsigned long long)replayed);

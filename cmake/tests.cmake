@@ -79,6 +79,10 @@ if(mimalloc_FOUND AND NOT SANITIZE)
   target_link_libraries(bench_replay PRIVATE mimalloc)
   target_link_options(bench_replay PRIVATE LINKER:--no-as-needed)
 endif()
+# A client that asks for more than a node can do, and whether what it was told holds.
+add_executable(rondo-overload tests/bench/overload.c)
+target_compile_definitions(rondo-overload PRIVATE _GNU_SOURCE)
+target_link_libraries(rondo-overload PRIVATE command fail_driver rules)
 add_executable(bench_sstable tests/bench/bench_sstable.c) # the format alone; run by hand
 target_link_libraries(bench_sstable PRIVATE sstable fail_server rules)
 

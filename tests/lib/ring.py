@@ -109,6 +109,11 @@ class Node:
                 stdout=console, stderr=console, env=ENVIRONMENT, start_new_session=True,
                 preexec_fn=hear_signals)
 
+    def cpu_seconds(self):
+        """What its threads have had of the processor."""
+        fields = pathlib.Path(f"/proc/{self.process.pid}/stat").read_text().rsplit(")", 1)[1].split()
+        return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
     def rss_mib(self, which="VmRSS"):
         """As it is now; the peak is VmHWM."""
         status = pathlib.Path(f"/proc/{self.process.pid}/status").read_text()

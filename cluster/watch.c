@@ -1,20 +1,20 @@
 /* watch.c - notices that this node stood still, and has it read the metadata before it goes on.
  *
- *     every shard:  tick ──(half a second)──> tick ...      each says when it was
- *     shard 0:      ask ──> hear ──> pause ──> ask ...       every peer, until it has answered or 2
- * s └──> fetch ──> ended           what the latest of them has
+ *     every shard:  tick ──(half a second)──> tick ...     each notes when it was
+ *     shard 0:      ask ──> hear ──> pause ──> ask ...     each peer, until it has answered or 2 s
+ *                             └──> fetch ──> ended         what the latest of them has
  *
  * A process that was stopped (SIGSTOP, a suspended machine, a host that took the processor away)
  * does not know it: its clock shows a gap.  Meanwhile the others may have decided what it has not
- * heard. So a shard whose last tick is 2 s old is asleep, whichever comes first, the late tick or a
- * request that asks cluster_is_awake: it coordinates nothing until shard 0 has asked all peers for
- * their epochs and fetched what it lacks.  Whom nobody answers goes on as it would after a start;
- * who is told of an epoch and cannot have it stays asleep, tries again, and has those who wait told
- * so.
+ * heard.  So a shard whose last tick is 2 s old is asleep, whichever comes first, the late tick or
+ * a request that asks cluster_is_awake: it coordinates nothing until shard 0 has asked all peers
+ * for their epochs and fetched what it lacks.  Whom nobody answers goes on as after a start; who is
+ * told of an epoch and cannot have it stays asleep, tries again, and has those who wait told so.
  *
- * Invariants: 1. one reading at a time, of shard 0; one that sees the node stand still again begins
- * anew.  2. A shard is awake again only by a reading that it asked for after its last gap.  3.
- * Every wait ends: with a reading or with the node.
+ * Invariants:
+ *   1. One reading at a time, of shard 0; if the node stands still again, it begins anew.
+ *   2. A shard is awake again only by a reading that it asked for after its last gap.
+ *   3. Every wait ends: with a reading or with the node.
  */
 // SPDX-License-Identifier: Apache-2.0
 #include "base/mem.h"
@@ -279,6 +279,7 @@ static struct op_next reading_fetch(struct op *op)
     struct reading *r = reading_of(op);
     if (r->wait.busy)
         return op_wait(FETCH);
+    watch_look(r->c);
     if (r->is_old && !op->stop)
         return reading_again(r);
     return op_end(op, r->wait.err == OK ? OK : ERR_BEHIND);

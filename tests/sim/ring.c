@@ -58,6 +58,9 @@ void ring_storm(struct sim_ring *r)
     f.mail_ns_max = 1 + draw_below(&r->dice, millisecond);
     f.chunk_bytes_max = 1 + draw_below(&r->dice, 4096);
     f.net_reset_pct = (unsigned)draw_below(&r->dice, 8);
+    f.frame_lost_pct = (unsigned)draw_below(&r->dice, 20);
+    f.frame_repeated_pct = (unsigned)draw_below(&r->dice, 20);
+    f.frame_reordered_pct = (unsigned)draw_below(&r->dice, 20);
     if (prng_below(&r->dice, 4) == 0) { /* a quick network over slow disks: syncs take long */
         f.net_ns_max = millisecond;
         f.disk_ns_max = 300 * millisecond;

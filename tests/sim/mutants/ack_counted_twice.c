@@ -1,6 +1,6 @@
-/* ack_counted_twice.c - a broken build: a write counts each acknowledgement twice.
+/* ack_counted_twice.c - a broken build: a level counts each answer twice.
  *
- * coordinator/write.c is compiled again, with a count that doubles.  sim_quorum must turn red.
+ * coordinator/level.c is compiled again, with a count that doubles.  sim_quorum must turn red.
  */
 // SPDX-License-Identifier: Apache-2.0
 static inline int mutant_count(unsigned bits)
@@ -11,4 +11,4 @@ static inline int mutant_count(unsigned bits)
     return count;
 }
 #define __builtin_popcount mutant_count
-#include "coordinator/write.c"
+#include "coordinator/level.c"

@@ -89,6 +89,7 @@ unsigned batch_keepers(const struct ring *ring, unsigned self, uint64_t up, uint
             if (up >> (node - 1) & 1 && cost < best_cost)
                 best = node, best_cost = cost;
         }
+        ensure(best >= 1);
         out[count++] = best;
         up &= ~((uint64_t)1 << (best - 1));
     }

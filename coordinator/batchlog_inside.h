@@ -53,7 +53,7 @@ static inline uint64_t log_age_ns(const struct batchlog *log)
 /* ---- batchlog.c ---- */
 struct kept *kept_of(struct batchlog *, const struct uuid *id);
 /* Copies the record, which batch_get has understood. */
-void kept_add(struct batchlog *, struct bytes record, struct journal_position at);
+void kept_add(struct batchlog *, struct bytes, struct journal_position at);
 void kept_remove(struct batchlog *, struct kept *);
 void kept_queue(struct batchlog *, struct kept *, uint64_t due_ns);
 /* Takes a table's mutations out of all that is kept. */

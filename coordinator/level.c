@@ -123,6 +123,17 @@ unsigned level_received(const struct level_need *need, unsigned have)
     return !is_met && received >= need->required ? need->required - 1 : received;
 }
 
+/* One more to ask: the need's bits of it move from place `was` to where it stands now. */
+static void order_add(struct replicas *replicas, struct level_need *need,
+                      const struct level_need *old, unsigned node, size_t was)
+{
+    unsigned bit = 1u << replicas->count;
+    replicas->nodes[replicas->count++] = node;
+    need->counted |= bit;
+    for (unsigned g = 0; g < need->groups_count; g++)
+        need->groups[g].mask |= old->groups[g].mask >> was & 1 ? bit : 0;
+}
+
 void level_order(struct coordinator *c, struct replicas *replicas, struct level_need *need)
 {
     const struct replicas from = *replicas;
@@ -132,18 +143,13 @@ void level_order(struct coordinator *c, struct replicas *replicas, struct level_
     need->counted = 0;
     for (unsigned g = 0; g < need->groups_count; g++)
         need->groups[g].mask = 0;
-    for (size_t k = 0; k < 2 * from.count; k++) {
-        size_t i = k % from.count;
-        bool is_first = from.nodes[i] == self;
-        bool is_wanted = old.counted >> i & 1 && cluster_is_up(c->cluster, from.nodes[i]);
-        if (!is_wanted || is_first != (k < from.count))
-            continue;
-        unsigned bit = 1u << replicas->count;
-        replicas->nodes[replicas->count++] = from.nodes[i];
-        need->counted |= bit;
-        for (unsigned g = 0; g < need->groups_count; g++)
-            need->groups[g].mask |= old.groups[g].mask >> i & 1 ? bit : 0;
-    }
+    for (size_t i = 0; i < from.count; i++)
+        if (from.nodes[i] == self && old.counted >> i & 1)
+            order_add(replicas, need, &old, self, i);
+    for (size_t i = 0; i < from.count; i++)
+        if (from.nodes[i] != self && old.counted >> i & 1 &&
+            cluster_is_up(c->cluster, from.nodes[i]))
+            order_add(replicas, need, &old, from.nodes[i], i);
 }
 
 /* The first of a group that is down: its node number. */

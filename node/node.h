@@ -11,6 +11,7 @@
  *     statement.c  what has to wait: reads, writes, batches, schema changes, as an op
  *     prepare.c    PREPARE on every shard          prepared.c   the plans of this shard
  *     batch.c      BATCH                           change.c     a schema change, through shard 0
+ *     writing.c    the mutations of a request      word.c       what errors say
  *     truncate.c   TRUNCATE on every node          erase.c      ... on this one; DROP
  *     settle.c     old commit logs given up        events.c     what registered clients are told
  *     apart.c      files of another number of shards

@@ -13,7 +13,7 @@ void replica_turn_away(struct shard *, struct cluster_request *);
 /* Takes up what came before the store was open. */
 void replica_unpark(struct shard *);
 /* Asks this node's batchlog, which is shard 0's. */
-void replica_batch(void *shard, struct io_req *, struct op *, struct bytes request,
+void replica_batch(void *context, struct io_req *, struct op *, struct bytes request,
                    uint64_t deadline_ns);
 /* VERB_TRUNCATE: a round u8 | 16 table id.  All nodes are asked for the first round before any of
  * them is asked for the second, so that no hint brings a row back. */

@@ -110,4 +110,5 @@ bool outcome_is_less(const struct coordinator_outcome *a, const struct coordinat
 void coordinator_counts(const struct coordinator *c, struct coordinator_counts *out)
 {
     *out = c->counts;
+    out->bytes = c->bytes_in_flight;
 }

@@ -169,6 +169,7 @@ void coordinator_book_add(struct coordinator_book *into, const struct coordinato
 struct coordinator_counts {
     uint64_t writes, batches, reads, scans, local_reads, unavailable, timeouts, failures, late_acks;
     uint64_t in_flight;
+    uint64_t bytes; /* now: held by writes, answered or not */
     /* Reads: rounds in which digests were not equal; mutations sent to replicas that lacked them,
      * the rows in these, and those that failed; rounds in which digests differed although no
      * replica lacked anything and none had changed (never); replicas asked because others took too

@@ -48,6 +48,7 @@ struct shard;
     X(batchlog_pending, gauge, c->batchlog.pending, "batches kept now")                            \
     X(batchlog_bytes, gauge, c->batchlog.bytes, "of them in memory")                               \
     X(coordinator_in_flight, gauge, c->coordinator.in_flight, "requests under way")                \
+    X(lingering_bytes, gauge, c->coordinator.bytes, "held by writes, answered or not")             \
     X(mutations_sent, counter, c->books.sent, "mutations, one for each of their replicas")         \
     X(mutations_in_flight, gauge, c->books.in_flight, "of them not acknowledged, nor hinted yet")  \
     X(mutations_acknowledged, gauge, c->books.acked, "of them that their replicas have")           \

@@ -9,9 +9,12 @@
  *     sent = in flight + acknowledged + hinted + refused
  *     hints written = hinted + late
  *
+ * In one story clients ask for far more than the nodes take.
+ *
  * In the end nothing is in flight, no hint is pending, and the three copies are equal row by row.
  */
 // SPDX-License-Identifier: Apache-2.0
+#include "node/counts.h"
 #include "tests/sim/stage.h"
 
 #include <stdlib.h>
@@ -291,14 +294,52 @@ static void story_sudden_death(struct stage *s)
     stage_end(s);
 }
 
+/* Far more at once than the nodes take, over disks and a network whose times are drawn: each is
+ * answered, nothing is held past its budget at any moment, and what was acknowledged is there. */
+static void story_overload(struct stage *s)
+{
+    enum { EACH = 400 };
+    char text[TEXT_BYTES];
+    for (int i = 0; i < RING_NODES; i++)
+        s->ring.nodes[i].config.native_transport_max_request_data_in_flight_bytes = 3 << 20;
+    begin(s, 1);
+    struct sim_faults faults = { .disk_ns_max = 1 + sim_draw(s->ring.sim) % (40 * millisecond) };
+    faults.net_ns_max = 1 + sim_draw(s->ring.sim) % (5 * millisecond);
+    sim_set_faults(s->ring.sim, faults);
+    for (int n = 0; n < TALKS * EACH; n++) {
+        snprintf(text, sizeof text, "INSERT INTO k.t (k, c, v) VALUES (%d, %d, 0x01)", n % 17, n);
+        talk_query(&s->talks[n % TALKS], (int16_t)(n / TALKS), CL_QUORUM, text);
+    }
+    for (uint64_t end = sim_now(s->ring.sim) + 120 * second; !all_answered(s, EACH);) {
+        stage_step(s, end, "everything is answered");
+        check_books(s);
+        for (int node = 0; node < RING_NODES; node++) {
+            const struct shard *shard = stage_shard(s, node);
+            struct counts counts;
+            counts_take(stage_shard(s, node), &counts);
+            CHECK(shard->request_bytes <= shard->plan.requests_bytes);
+            CHECK(counts.values[COUNT_lingering_bytes] <= 2 * shard->plan.requests_bytes);
+        }
+    }
+    size_t errors = 0;
+    for (int i = 0; i < TALKS; i++) {
+        CHECK(!s->talks[i].is_over && s->talks[i].answers == EACH);
+        errors += s->talks[i].errors;
+    }
+    CHECK(errors > TALKS * EACH / 10 && errors < TALKS * EACH);
+    CHECK(stage_shard(s, 0)->counts.overloaded > 0);
+    LOOKING(s, is_quiet(s));
+    check_equal(s, (int64_t)(TALKS * EACH - errors));
+    stage_end(s);
+}
+
 static const struct {
     const char *name;
     void (*tell)(struct stage *);
 } stories[] = {
-    { "slow", story_slow },
-    { "dead", story_dead },
-    { "refused", story_refused },
-    { "sudden_death", story_sudden_death },
+    { "slow", story_slow },         { "dead", story_dead },
+    { "refused", story_refused },   { "sudden_death", story_sudden_death },
+    { "overload", story_overload },
 };
 
 int main(int argc, char **argv)

@@ -216,21 +216,26 @@ static void repair_send(struct ask *a, struct ask_repair *r)
 
 static bool repair_is_out(const struct ask_repair *r) { return r->is_sent && !r->is_done; }
 
+/* It has ended; a replica that did not take it has failed. */
+static void repair_end(struct ask *a, struct ask_repair *r, enum err err)
+{
+    r->is_done = true;
+    a->repairs_out--;
+    if (err == OK)
+        return;
+    a->failed |= 1u << r->replica;
+    a->of[r->replica].err = err;
+    a->task.c->counts.repairs_failed++;
+}
+
 /* Those that have ended; and who still waits for some. */
 static void repairs_look(struct ask *a)
 {
     a->repairing = 0;
     for (struct ask_repair *r = a->repairs; r; r = r->next) {
         const struct io_req *req = ask_is_self(a, r->replica) ? &r->local : &r->call.req;
-        if (repair_is_out(r) && !req->busy) {
-            r->is_done = true;
-            a->repairs_out--;
-            if (req->err != OK) {
-                a->failed |= 1u << r->replica;
-                a->of[r->replica].err = req->err;
-                a->task.c->counts.repairs_failed++;
-            }
-        }
+        if (repair_is_out(r) && !req->busy)
+            repair_end(a, r, req->err);
         a->repairing |= r->is_done ? 0 : 1u << r->replica;
     }
 }

@@ -57,12 +57,13 @@ static void take_flipped(struct back *b, size_t size, struct buf *out)
 {
     size_t at = out->size;
     take_bytes(b, size, out);
-    if (!b->c.bad)
+    if (out->size > at)
         out->data[at] ^= 0x80;
 }
 
 static void take_float(struct back *b, size_t size, struct buf *out)
 {
+    ensure(size == 4 || size == 8);
     uint64_t bits = take_be(b, size) << (64 - 8 * size);
     uint64_t nan = size == 8 ? UINT64_C(0x7ff8) << 48 : UINT64_C(0x7fc0) << 48;
     uint64_t all = UINT64_MAX << (64 - 8 * size);

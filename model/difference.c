@@ -376,22 +376,29 @@ static bool is_beyond(const struct difference *d, struct bytes row_key)
     return m->is_partial && position_compare(&at, &m->last, d->args->read->is_reversed) > 0;
 }
 
+/* Whose row is next: the merged answer's (negative), the one's (positive), both (0). */
+static int next_row(const struct difference *d)
+{
+    const struct answer *m = &d->merged.answer, *one = &d->one.answer;
+    bool has_one = d->is_in_both && one->has_row;
+    if (!m->has_row || !has_one)
+        return m->has_row ? -1 : 1;
+    int c = bytes_compare(m->row.key, one->row.key);
+    return d->args->read->is_reversed ? -c : c;
+}
+
 static enum err compare_partition_rows(struct difference *d)
 {
     struct answer *m = &d->merged.answer, *one = &d->one.answer;
     enum err err = OK;
     while (err == OK && (m->has_row || (d->is_in_both && one->has_row))) {
-        bool has_one = d->is_in_both && one->has_row;
-        int c = !m->has_row ? 1 : !has_one ? -1 : bytes_compare(m->row.key, one->row.key);
-        if (m->has_row && has_one && d->args->read->is_reversed)
-            c = -c;
+        int c = next_row(d);
         const struct row *next = c <= 0 ? &m->row : &one->row;
         if (c > 0 && is_beyond(d, next->key))
             break;
-        compare_rows(d, c <= 0 ? &m->row : NULL, c >= 0 ? &one->row : NULL,
+        compare_rows(d, c <= 0 ? next : NULL, c >= 0 ? &one->row : NULL,
                      shadow_of_merged(d, next->key), shadow_of_one(d, next->key));
-        if (c <= 0)
-            err = answer_next_row(m);
+        err = c <= 0 ? answer_next_row(m) : OK;
         if (c >= 0 && err == OK)
             err = answer_next_row(one);
     }

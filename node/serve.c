@@ -184,7 +184,7 @@ static enum err digest_now(struct shard *s, struct cluster_request *r, const str
 static bool serve_now(struct shard *s, struct cluster_request *r)
 {
     struct read read;
-    int64_t gc_before;
+    int64_t gc_before = 0;
     struct buf out = buf_in(&r->arena);
     if (r->epoch > cluster_epoch(s->cluster) || serve_decode(r, &read, &gc_before) != OK)
         return false;

@@ -12,6 +12,8 @@
  *   - all rows are on all replicas, or none is on any
  *   - all are there when the client was told so
  *   - nothing is left behind at the stop
+ *
+ * And a batch that is kept when its table is truncated brings nothing back.
  */
 // SPDX-License-Identifier: Apache-2.0
 #include "tests/sim/stage.h"
@@ -26,7 +28,7 @@ static struct cut {
     int victim;           /* 0: the coordinator; or ALL */
     bool is_past;         /* all was over before the cut */
 } cut;
-static uint64_t worlds, whole, absent, replayed;
+static uint64_t worlds, whole, absent, replayed, erased;
 
 static struct batchlog_counts kept_by(struct stage *s, int node)
 {
@@ -120,10 +122,30 @@ static void cut_at(struct stage *s)
     worlds++;
 }
 
-static bool world(void)
+/* The coordinator dies when the keepers have it; TRUNCATE comes before they write it. */
+static void truncated(struct stage *s)
+{
+    stage_born(s, 1);
+    stage_table(s);
+    struct talk *t = stage_talk(s, 0, 0, WIRE_V4);
+    ask_batch(t);
+    UNTIL(s, pending(s) == 2);
+    stage_kill(s, 0);
+    stage_return(s, 0);
+    CHECK(stage_ask(s, 1, CL_ONE, "TRUNCATE k.t") == 0);
+    UNTIL(s, pending(s) == 0);
+    stage_pass(s, 10 * second);
+    for (int i = 0; i < RING_NODES; i++)
+        erased += kept_by(s, i).dropped;
+    CHECK(count_rows(s) == 0);
+    stage_end(s);
+    worlds++;
+}
+
+static bool world(void (*story)(struct stage *))
 {
     const char *why = NULL;
-    if (stage_run(cut_at, cut.seed, &why))
+    if (stage_run(story, cut.seed, &why))
         return true;
     printf("seed %llu, victim %d, after %llu events: %s\n", (unsigned long long)cut.seed,
            cut.victim, (unsigned long long)cut.after, why);
@@ -149,15 +171,17 @@ int main(int argc, char **argv)
     }
     cut.seed = first;
     if (is_one)
-        return !world();
+        return !world(cut_at);
     for (uint64_t seed = first; seed < first + count; seed++)
         for (int victim = 0; victim < VICTIMS; victim++) {
             cut = (struct cut){ .seed = seed, .victim = victim };
             for (; !cut.is_past; cut.after += every)
-                red += !world();
+                red += !world(cut_at);
         }
-    printf("worlds=%llu red=%llu whole=%llu absent=%llu replayed=%llu\n",
+    for (cut.seed = first; cut.seed < first + count; cut.seed++)
+        red += !world(truncated);
+    printf("worlds=%llu red=%llu whole=%llu absent=%llu replayed=%llu erased=%llu\n",
            (unsigned long long)worlds, (unsigned long long)red, (unsigned long long)whole,
-           (unsigned long long)absent, (unsigned long long)replayed);
-    return red > 0 || worlds == 0 || replayed == 0;
+           (unsigned long long)absent, (unsigned long long)replayed, (unsigned long long)erased);
+    return red > 0 || worlds == 0 || replayed == 0 || erased == 0;
 }

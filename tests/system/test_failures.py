@@ -46,7 +46,7 @@ def test_a_read_failure_names_the_replica_and_its_reason(ring, version):
             session.execute(SimpleStatement("SELECT v FROM k.t WHERE k = 1",
                                             consistency_level=CL.ALL))
         assert e.value.consistency == CL.ALL
-        assert (e.value.required_responses, e.value.received_responses) == (3, 2)
+        assert e.value.required_responses == 3 and e.value.received_responses <= 2
         assert e.value.failures == 1
         if version >= 5:
             assert e.value.error_code_map == {ring.addresses[2]: 0}

@@ -1,6 +1,7 @@
 """Six nodes in two data centres: levels, batches and errors, with one and with all of the other
 data centre's nodes killed."""
 import functools
+import re
 
 import cassandra
 import pytest
@@ -114,6 +115,13 @@ def test_levels_as_the_other_data_centre_dies_and_returns(ring, session):
     batch_at(session, CL.LOCAL_QUORUM, 210)
     assert read(session, CL.LOCAL_QUORUM, 212).v == 212
     write(session, CL.THREE, 202)
+    future = session.execute_async(
+        SimpleStatement("INSERT INTO two.t (k, v) VALUES (204, 204)", consistency_level=CL.THREE),
+        custom_payload={"rondo.outcome": b""})
+    future.result()
+    told = future.custom_payload["rondo.outcome"].decode()
+    assert re.fullmatch("replicas=6 acked=3 synced=3 hinted=[0-3]", told), told
+    write(session, CL.ANY, 205)
     for number in (4, 5, 6):
         ring.restart(number)
     ring.wait_up(1, 2, 3, 4, 5, 6)

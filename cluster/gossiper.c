@@ -114,12 +114,13 @@ static void news_heard(struct cluster *c, unsigned teller)
     for (unsigned n = 1; n <= g->count; n++) {
         struct gossip_node *node = &g->nodes[n - 1];
         unsigned news = node->news;
+        bool is_told = (news & GOSSIP_STATE) && ping_decode(buf_bytes(&node->state), &says) == OK;
         node->news = 0;
-        if (news & GOSSIP_REBORN)
-            gossiper_event(c, n, LIVENESS_NOT_READY);
+        if ((news & GOSSIP_REBORN) && !(is_told && says.is_ready))
+            gossiper_event(c, n, LIVENESS_NOT_READY); /* until the new process says it is ready */
         if (news & GOSSIP_BEAT)
             gossiper_event(c, n, LIVENESS_BEAT);
-        if ((news & GOSSIP_STATE) && ping_decode(buf_bytes(&node->state), &says) == OK)
+        if (is_told)
             state_heard(c, n, &says, teller);
     }
 }

@@ -72,8 +72,10 @@ static uint64_t count_rows(struct stage *s)
 
 static bool is_over(struct stage *s, const struct talk *t)
 {
-    struct coordinator *c = stage_shard(s, 0)->coordinator;
-    return t->answers > 0 && coordinator_idle(c) && pending(s) == 0;
+    for (int i = 0; i < s->ring.nodes[0].shards; i++)
+        if (!coordinator_idle(shard_of(s->ring.nodes[0].all[i])->coordinator))
+            return false;
+    return t->answers > 0 && pending(s) == 0;
 }
 
 /* All at once, and back. */
@@ -81,8 +83,7 @@ static void strike(struct stage *s)
 {
     int count = cut.victim == ALL ? RING_NODES : 1;
     for (int i = 0; i < count; i++) {
-        ring_kill(&s->ring, i);
-        s->ring.nodes[i].shards = 1;
+        ring_kill(&s->ring, i); /* it may come back with other shards */
     }
     for (int i = 1; i < RING_NODES && cut.victim != ALL; i++)
         UNTIL(s, stage_knows(s, i, 0, false));
@@ -97,7 +98,7 @@ static void strike(struct stage *s)
 
 static void cut_at(struct stage *s)
 {
-    stage_born(s, 1);
+    stage_born(s, 0);
     stage_table(s);
     struct talk *t = stage_talk(s, 0, 0, WIRE_V4);
     ask_batch(t);
@@ -125,7 +126,7 @@ static void cut_at(struct stage *s)
 /* The coordinator dies when the keepers have it; TRUNCATE comes before they write it. */
 static void truncated(struct stage *s)
 {
-    stage_born(s, 1);
+    stage_born(s, 0);
     stage_table(s);
     struct talk *t = stage_talk(s, 0, 0, WIRE_V4);
     ask_batch(t);

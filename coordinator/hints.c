@@ -198,6 +198,18 @@ static bool is_told(const struct hint_target *t, const struct hint_journal *upto
     return false;
 }
 
+/* The tables that no journal of the target before this one has told of. */
+static void journal_each(const struct hint_journal *j,
+                         void (*each)(void *context, const struct hint_book *), void *context)
+{
+    size_t at = 0;
+    for (const struct hint_tally *t; (t = map_next(&j->tallies, &at));) {
+        struct hint_book book = target_book(j->target, &t->settled.table);
+        if (book.written > 0 && !is_told(j->target, j, &t->settled.table))
+            each(context, &book);
+    }
+}
+
 void hints_each(const struct hints *h, void (*each)(void *context, const struct hint_book *),
                 void *context)
 {
@@ -205,15 +217,7 @@ void hints_each(const struct hints *h, void (*each)(void *context, const struct 
     {
         const struct hint_target *t = owner_of(l, struct hint_target, link);
         list_each(k, &t->journals)
-        {
-            const struct hint_journal *j = owner_of(k, struct hint_journal, link);
-            size_t at = 0;
-            for (const struct hint_tally *y; (y = map_next(&j->tallies, &at));) {
-                struct hint_book book = target_book(t, &y->settled.table);
-                if (book.written > 0 && !is_told(t, j, &y->settled.table))
-                    each(context, &book);
-            }
-        }
+            journal_each(owner_of(k, struct hint_journal, link), each, context);
     }
 }
 

@@ -154,11 +154,14 @@ static const struct hint_item *pass_head(const struct hint_target *t)
 static void pass_drop_all(struct hint_target *t)
 {
     const struct hint_item *head = pass_head(t);
+    ensure(head || (list_empty(&t->items) && list_empty(&t->flights)));
     if (head)
         t->passing->head_us = head->kept_us;
-    list_each(l, &t->items) item_free(t, owner_of(l, struct hint_item, link));
+    while (!list_empty(&t->items))
+        item_free(t, owner_of(t->items.next, struct hint_item, link));
     t->items_bytes = 0;
-    list_each(l, &t->flights) flight_free(owner_of(l, struct hint_flight, link));
+    while (!list_empty(&t->flights))
+        flight_free(owner_of(t->flights.next, struct hint_flight, link));
 }
 
 static void pass_end(struct hint_target *t)

@@ -178,7 +178,7 @@ static void part_mail_home(struct io *io, struct io_mail *mail)
 static enum err hinted_split(struct hinted_request *v, int shards)
 {
     struct arena *arena = &v->request->arena;
-    struct hinted **last[NODE_SHARDS_MAX];
+    struct hinted **last[NODE_SHARDS_MAX] = { 0 };
     struct cursor c = cursor_of(v->request->body);
     struct bytes mutation;
     for (int i = 0; i < shards; i++)
@@ -188,6 +188,7 @@ static enum err hinted_split(struct hinted_request *v, int shards)
         struct mutation m = { 0 };
         enum err err = mutation_peek(mutation, &m);
         int shard = err == OK ? ring_shard(m.token, shards) : 0;
+        ensure(shard < shards && last[shard]);
         h->mutation = mutation;
         *last[shard] = h;
         last[shard] = &h->next;

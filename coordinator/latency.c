@@ -1,7 +1,8 @@
 /* latency.c - see latency.h.
  *
- *     mean     goes an eighth of the way to each sample, and is halved by one that is far below it:
- *              one that has recovered is as good as others after a few
+ *     mean     goes an eighth of the way to each sample; to one that is far below it a quarter, and
+ *              the next look comes soon: one that has recovered is found within seconds, but one
+ *              that is quick only where its memory has the answer stays out
  *     expected max(mean, how long the oldest one under way has been out)
  *
  * A disk that hangs is seen at its first unanswered read, and not at the end of it.
@@ -14,8 +15,17 @@
 
 #include <stdlib.h>
 
-enum { SAMPLE_SHARE = 8, BAD_TIMES = 2, COUNTS_MAX = 4096, FRESH_MAX = 64, SAMPLES_MIN = 32 };
-static const uint64_t bad_slack_ns = 2 * 1000 * 1000, probe_ns = 1000 * 1000 * 1000;
+enum {
+    SAMPLE_SHARE = 8,
+    RECOVERY_SHARE = 4,
+    FAR_BELOW = 4,
+    BAD_TIMES = 2,
+    COUNTS_MAX = 4096,
+    FRESH_MAX = 64,
+    SAMPLES_MIN = 32
+};
+static const uint64_t bad_slack_ns = 2 * 1000 * 1000, probe_ns = 1000 * 1000 * 1000,
+                      again_ns = 250 * 1000 * 1000;
 
 /* ---- nodes ---- */
 
@@ -32,14 +42,18 @@ void latency_sent(struct latency_nodes *n, unsigned node, uint64_t now_ns)
         one->since_ns = now_ns;
 }
 
+static bool is_far_below(const struct latency_node *one, uint64_t took_ns)
+{
+    return took_ns < one->mean_ns / FAR_BELOW;
+}
+
 static void sample(struct latency_node *one, uint64_t took_ns)
 {
+    uint64_t share = is_far_below(one, took_ns) ? RECOVERY_SHARE : SAMPLE_SHARE;
     if (one->mean_ns == 0)
         one->mean_ns = took_ns;
-    else if (took_ns < one->mean_ns / 4)
-        one->mean_ns /= 2;
     else
-        one->mean_ns = one->mean_ns - one->mean_ns / SAMPLE_SHARE + took_ns / SAMPLE_SHARE;
+        one->mean_ns = one->mean_ns - one->mean_ns / share + took_ns / share;
     one->mean_ns = u64_max(one->mean_ns, 1);
 }
 
@@ -55,6 +69,8 @@ void latency_heard(struct latency_nodes *n, unsigned node, uint64_t sent_ns, uin
 {
     struct latency_node *one = ended(n, node);
     one->since_ns = now_ns;
+    if (is_far_below(one, now_ns - sent_ns)) /* it may have recovered: look again soon */
+        one->probed_ns = u64_min(one->probed_ns, now_ns - (probe_ns - again_ns));
     sample(one, now_ns - sent_ns);
 }
 

@@ -184,5 +184,7 @@ struct cluster_counts {
     uint64_t sent, received, answered, timeouts, bad_frames, dropped, reconnects, gossips;
     uint64_t bytes;         /* of requests in flight to other nodes */
     uint64_t clock_skew_us; /* shard 0: how far off, whichever way */
+    /* Mutations answered before the node saw them: of an epoch that could not be had; at a stop. */
+    uint64_t mutations_behind, mutations_stopped;
 };
 void cluster_counts(const struct cluster *, struct cluster_counts *out);

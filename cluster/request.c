@@ -107,6 +107,15 @@ void cluster_answer(struct cluster_request *pub, enum err err, struct bytes body
     post_home(pub->cluster, &r->post);
 }
 
+/* The node never sees it: where it is a mutation, it is counted here. */
+static void request_refuse(struct cluster *c, struct request *r, enum err err)
+{
+    ensure(err == ERR_BEHIND || err == ERR_STOPPED);
+    c->counts.mutations_behind += r->pub.verb == VERB_APPLY && err == ERR_BEHIND;
+    c->counts.mutations_stopped += r->pub.verb == VERB_APPLY && err == ERR_STOPPED;
+    cluster_answer(&r->pub, err, (struct bytes){ 0 });
+}
+
 /* ---- to another shard and home again ---- */
 
 static void request_handle(struct cluster *, struct request *);
@@ -178,7 +187,7 @@ static void behind_give_up(struct cluster *c)
     list_each(l, &c->requests_behind)
     {
         list_remove(l);
-        cluster_answer(&owner_of(l, struct request, link)->pub, ERR_STOPPED, (struct bytes){ 0 });
+        request_refuse(c, owner_of(l, struct request, link), ERR_STOPPED);
     }
 }
 
@@ -206,7 +215,7 @@ static struct op_next behind_fetched(struct op *op)
         owner_of(l, struct request, link) == b->first;
     if (still_waits && (b->fetch.err != OK || b->first->pub.epoch > b->c->epoch)) {
         list_remove(&b->first->link);
-        cluster_answer(&b->first->pub, ERR_BEHIND, (struct bytes){ 0 });
+        request_refuse(b->c, b->first, ERR_BEHIND);
     }
     return op_goto(LOOK);
 }
@@ -227,7 +236,7 @@ static void request_wait(struct cluster *c, struct request *r)
 static void request_handle(struct cluster *c, struct request *r)
 {
     if (c->is_closing)
-        cluster_answer(&r->pub, ERR_STOPPED, (struct bytes){ 0 });
+        request_refuse(c, r, ERR_STOPPED);
     else if (r->pub.epoch > c->epoch)
         request_wait(c, r);
     else

@@ -72,8 +72,10 @@ struct shard;
     X(unapplied_late, counter, c->shard.unapplied_late + c->store.refused_late,                    \
       "mutations answered, unapplied: past their deadline")                                        \
     X(unapplied_overloaded, counter, c->store.refused_full, "the same, for lack of memory")        \
-    X(unapplied_behind, counter, c->shard.unapplied_behind, "the same, of an epoch not had here")  \
-    X(unapplied_stopping, counter, c->shard.unapplied_stopping, "the same, as the node stops")     \
+    X(unapplied_behind, counter, c->shard.unapplied_behind + c->cluster.mutations_behind,          \
+      "the same, of an epoch not had here")                                                        \
+    X(unapplied_stopping, counter, c->shard.unapplied_stopping + c->cluster.mutations_stopped,     \
+      "the same, as the node stops")                                                               \
     X(unapplied_damaged, counter, c->shard.unapplied_damaged, "the same, for they do not decode")  \
     X(store_reads, counter, c->store.reads, "reads of this replica")                               \
     X(store_rows_read, counter, c->store.rows_read, "rows those reads brought")                    \

@@ -252,6 +252,19 @@ static void answer_range(struct read_sink *sink, const struct range_tombstone *r
     ranges_add(&a->ranges[a->partition], range);
 }
 
+/* A place inside of a partition counts as covered only once its head has been told: else whoever
+ * merges would take what the partition's deletion covers from another replica. */
+static void claim_head(const struct answer *a, const struct position *last)
+{
+    struct wide *w = &a->w->wide;
+    struct row row;
+    for (int i = 0; last->row_key.size && i < WIDE_PARTITIONS; i++) {
+        bool says_something =
+            !deletion_is_none(w->deletions[i]) || wide_known_row(w, i, bytes_of("\x10", 1), &row);
+        claim(!bytes_equal(w->keys[i], last->key) || !says_something || a->partition == i);
+    }
+}
+
 static bool answer_page(struct answer *a)
 {
     struct read_outcome outcome;
@@ -267,6 +280,7 @@ static bool answer_page(struct answer *a)
         return false;
     claim(!read->from.is_set ||
           position_compare(&outcome.last, &read->from, read->is_reversed) > 0);
+    claim_head(a, &outcome.last);
     read->from = outcome.last;
     return true;
 }

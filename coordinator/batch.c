@@ -157,7 +157,6 @@ void coordinator_batch(struct coordinator *c, struct io_req *req, struct op *op,
                        const struct coordinator_batch *args, struct coordinator_outcome *outcome)
 {
     struct batch *b = mem_zalloc(sizeof *b);
-    uint64_t max = c->options.requests_bytes_max ? c->options.requests_bytes_max : UINT64_MAX;
     ensure(args->count > 0);
     arena_init(&b->arena, ARENA_BYTES);
     list_init(&b->task.link);
@@ -172,7 +171,7 @@ void coordinator_batch(struct coordinator *c, struct io_req *req, struct op *op,
     task_begin(&b->task, c, states, batch_release);
     if (!level_allows(args->level, true))
         b->err = ERR_INVALID;
-    else if (c->bytes_in_flight > max)
+    else if (!write_has_room(c))
         b->err = ERR_OVERLOADED;
     batch_look_alive(b);
     if (b->err == OK)

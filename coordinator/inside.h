@@ -82,6 +82,9 @@ void ask_free_idle(struct coordinator *);
 void probe_start(struct coordinator *, unsigned node, const struct read *, int64_t gc_before);
 void read_free_idle(struct coordinator *);
 void write_free_idle(struct coordinator *);
+/* ---- write.c ---- */
+/* Is there room in the budget for what has just been added to it?  What lingers gives way. */
+bool write_has_room(struct coordinator *);
 
 /* ---- batch.c ---- */
 /* Which nodes keep a batch, of those that are up (a bit each, node 1 the lowest); how many: at most

@@ -66,7 +66,7 @@ static struct write *write_take(struct coordinator *c)
 
 /* Lingering gives way to new writes: the oldest that only wait for late replicas are called off.
  * What they still hold, until their hints are on the disk, may be as much again. */
-static bool write_has_room(struct coordinator *c)
+bool write_has_room(struct coordinator *c)
 {
     uint64_t max = c->options.requests_bytes_max ? c->options.requests_bytes_max : UINT64_MAX / 2;
     while (c->bytes_in_flight - c->bytes_ending > max && !list_empty(&c->lingering)) {

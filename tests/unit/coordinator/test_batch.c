@@ -266,6 +266,28 @@ START_TEST(overload_after_it_was_kept_is_not_called_overload)
 }
 END_TEST
 
+START_TEST(lingering_writes_give_way_to_a_batch)
+{
+    enum { MANY = 64 };
+    static struct script_client clients[MANY];
+    begin(1);
+    script.coordinator->options.requests_bytes_max = 100 << 10;
+    script.does[3] = SILENT;
+    for (int i = 0; i < MANY; i++) {
+        script_write_start(&clients[i], LEVEL_QUORUM);
+        script_wait(&clients[i]);
+        ck_assert_int_eq(clients[i].err, OK);
+    }
+    script.does[3] = OBEY;
+    run(LEVEL_QUORUM);
+    ck_assert_int_eq(client.err, OK);
+    script.coordinator->options.requests_bytes_max = 1;
+    run(LEVEL_QUORUM);
+    ck_assert_int_eq(client.err, ERR_OVERLOADED);
+    script_end();
+}
+END_TEST
+
 START_TEST(stopping_ends_a_batch_in_every_state)
 {
     begin((uint64_t)_i + 1);
@@ -402,6 +424,7 @@ int main(void)
     tcase_add_test(tc, silent_keepers_are_a_timeout_of_the_batchlog);
     tcase_add_test(tc, a_batch_that_nobody_has_got_stays_with_its_keepers);
     tcase_add_test(tc, overload_after_it_was_kept_is_not_called_overload);
+    tcase_add_test(tc, lingering_writes_give_way_to_a_batch);
     tcase_add_loop_test(tc, stopping_ends_a_batch_in_every_state, 0, 5);
     tcase_add_test(tc, keepers_are_of_other_racks_of_this_data_centre);
     tcase_add_test(tc, all_the_others_keep_in_turn_where_racks_do_not_tell);

@@ -70,6 +70,29 @@ START_TEST(a_poke_ends_the_wait_for_space)
 }
 END_TEST
 
+/* The write had put some or all of it there; what comes next goes into another segment. */
+START_TEST(what_was_refused_is_not_read_though_its_segment_is_left)
+{
+    struct bench *b = bench_new((uint64_t)_i, slow, _i % 2 ? JOURNAL_GROUP : JOURNAL_BATCH);
+    b->size_max = 100;
+    ck_assert_int_eq(bench_open(b), OK);
+    ck_assert_int_eq(bench_append_all(b, 2), OK);
+    sim_fail_disk(b->sim, 0, 1, 1, ERR_NO_SPACE);
+    for (unsigned i = 0; i < 2 * SEGMENT / 4096; i++)
+        ck_assert_int_eq(bench_append_all(b, 1), ERR_NO_SPACE);
+    unsigned upto = b->count;
+    await_ns(&b->asker, second);
+    ck_assert_int_eq(bench_append_all(b, 2), OK);
+    ck_assert_uint_gt(journal_place(&b->appends[upto]).segment,
+                      journal_place(&b->appends[1]).segment);
+    ck_assert_int_eq(bench_close(b), OK);
+    check_acked(b, "closed");
+    for (unsigned n = 2; n < upto; n++)
+        ck_assert_msg(seen_find(&seen, n) == SIZE_MAX, "%u was refused", n);
+    bench_free(b);
+}
+END_TEST
+
 /* While there is no space, a segment is not tried again and again. */
 START_TEST(a_full_disk_is_asked_once_a_second)
 {
@@ -300,6 +323,7 @@ int main(void)
     tcase_set_timeout(t, 120);
     tcase_add_loop_test(t, a_write_without_space_is_refused_and_the_next_goes_on, 0, 24);
     tcase_add_test(t, a_poke_ends_the_wait_for_space);
+    tcase_add_loop_test(t, what_was_refused_is_not_read_though_its_segment_is_left, 0, 20);
     tcase_add_test(t, a_full_disk_is_asked_once_a_second);
     tcase_add_test(t, a_journal_opens_on_a_full_disk_and_writes_when_there_is_space);
     tcase_add_loop_test(t, whichever_call_fails_and_however_nothing_acknowledged_is_lost, 0, 3);

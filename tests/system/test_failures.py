@@ -1,12 +1,14 @@
 """What clients are told when a replica fails: which one, and why, as the version of the protocol has
 it."""
+import signal
+
 import cassandra
 import pytest
 from cassandra import ConsistencyLevel as CL
 from cassandra.cluster import EXEC_PROFILE_DEFAULT, Cluster, ExecutionProfile
 from cassandra.policies import FallthroughRetryPolicy, WhiteListRoundRobinPolicy
-from cassandra.query import SimpleStatement
-from ring import Ring
+from cassandra.query import BatchStatement, SimpleStatement
+from ring import Ring, until
 from test_operations import folder, rondo
 
 
@@ -54,3 +56,42 @@ def test_a_read_failure_names_the_replica_and_its_reason(ring, version):
         assert session.execute(quorum).one().v == "one"
     finally:
         session.cluster.shutdown()
+
+
+def batch(session):
+    both = BatchStatement(consistency_level=CL.ONE)
+    for k in (10, 11):
+        both.add(SimpleStatement(f"INSERT INTO k.t (k, v) VALUES ({k}, 'x')"))
+    session.execute(both)
+
+
+def test_a_batch_that_nobody_keeps_in_time_is_a_timeout_of_the_batchlog(ring):
+    session = connect(ring, 5)
+    others = [ring.node(n).process for n in (2, 3)]
+    try:
+        for other in others:
+            other.send_signal(signal.SIGSTOP)
+        with pytest.raises(cassandra.WriteTimeout) as e:
+            batch(session)
+        assert e.value.write_type == cassandra.WriteType.BATCH_LOG
+        assert (e.value.consistency, e.value.required_responses) == (CL.TWO, 2)
+        assert e.value.received_responses == 0
+    finally:
+        for other in others:
+            other.send_signal(signal.SIGCONT)
+    ring.wait_up(1, 2, 3)
+    until(lambda: batch(session) is None)
+    session.cluster.shutdown()
+
+
+def test_without_another_node_there_is_no_logged_batch(ring):
+    session = connect(ring, 5)
+    for n in (2, 3):
+        ring.kill(n)
+    ring.wait_up(1)
+    with pytest.raises(cassandra.Unavailable) as e:
+        batch(session)
+    assert (e.value.required_replicas, e.value.alive_replicas) == (1, 0)
+    session.execute("BEGIN UNLOGGED BATCH INSERT INTO k.t (k, v) VALUES (10, 'y'); "
+                    "INSERT INTO k.t (k, v) VALUES (11, 'y'); APPLY BATCH")
+    session.cluster.shutdown()

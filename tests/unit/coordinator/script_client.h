@@ -36,7 +36,10 @@ static inline void script_begin(uint64_t seed, unsigned factor, const struct scr
     struct coordinator_options options = {
         .io = shard->io,
         .cluster = shard->cluster,
-        .replica = { shard->io, script_apply, script_read_slot, script_read_now },
+        .replica = { .context = shard->io,
+                     .apply = script_apply,
+                     .read = script_read_slot,
+                     .read_now = script_read_now },
     };
     script.coordinator = coordinator_new(&options);
 }

@@ -135,6 +135,8 @@ struct shard;
     X(peer_bad_frames, counter, c->cluster.bad_frames, "frames of peers that were not valid")      \
     X(peer_dropped, counter, c->cluster.dropped, "answers that nobody waited for any more")        \
     X(peer_reconnects, counter, c->cluster.reconnects, "connections made again")                   \
+    X(peer_gossips, counter, c->cluster.gossips, "times that another node was asked for news")     \
+    X(clock_skew_us, gauge, c->cluster.clock_skew_us, "off the median of the peers' clocks")       \
     X(loop_turns, counter, c->io->turns, "turns of the loop: about one poll each")                 \
     X(socket_recvs, counter, c->io->recvs, "system calls that received")                           \
     X(socket_sends, counter, c->io->sends, "system calls that sent")                               \

@@ -3,6 +3,7 @@
  *     system_local.c    local, peers, peers_v2
  *     system_schema.c   keyspaces, tables, columns, dropped columns, types
  *     system_views.c    clients, settings, prepared statements
+ *     gossip_view.c     what shard 0 has heard of the nodes
  *     system_compaction.c   compactions that run, are due, have ended: of all shards
  *
  * A table without a maker is there and empty: tools look for it.
@@ -12,6 +13,7 @@
 
 #include "node/compactions.h"
 #include "node/hinting.h"
+#include "node/gossip_view.h"
 #include "node/system_make.h"
 
 static const struct maker {
@@ -34,6 +36,7 @@ static const struct maker {
     { "system_virtual_schema", "columns", make_virtual_columns, NULL },
     { "system_views", "clients", make_clients, NULL },
     { "system_views", "settings", make_settings, NULL },
+    { "system_views", "gossip_info", make_gossip_info, &errand_gossip },
     { "system_views", "pending_hints", make_pending_hints, &errand_hints },
     { "system_views", "sstable_tasks", make_sstable_tasks, &errand_compactions },
     { "system_views", "compactions_pending", make_compactions_pending, &errand_compactions },

@@ -18,7 +18,7 @@
 #include "base/mem.h"
 #include "coordinator/hints_inside.h"
 
-enum { FLIGHT_BYTES_MAX = 256 * 1024, FLIGHT_HINTS_MAX = 2048 };
+enum { FLIGHT_BYTES_MAX = 256 * 1024, FLIGHT_HINTS_MAX = 512 };
 static const uint64_t deadline_ns = 5000000000, grace_ns = 1000000000;
 static const uint64_t soon_ns = 20000000, late_ns = 100000000;
 static const uint64_t back_off_least_ns = 50000000, back_off_most_ns = 5000000000;
@@ -284,7 +284,7 @@ static struct hint_flight *flight_next(struct hint_target *t)
 uint64_t flights_send(struct hint_target *t, struct op *op)
 {
     uint64_t now = io_now(t->hints->io);
-    while (t->flights_count < t->flights_max) {
+    if (t->flights_count < t->flights_max) {
         uint64_t at = u64_max(t->not_before_ns, t->budget_ns);
         if (at > now)
             return at;
@@ -300,6 +300,7 @@ uint64_t flights_send(struct hint_target *t, struct op *op)
         flight_send(f, op);
         if (flight_is_done(f))
             flights_look(t);
+        t->has_more = true;
     }
     return 0;
 }

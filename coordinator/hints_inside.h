@@ -94,7 +94,7 @@ struct hint_target {
     uint64_t limit_number;
     struct io_req reading;
     struct journal_replay seen;
-    bool is_halted;
+    bool is_halted, has_more; /* has_more: there is more to send, in another slice */
     struct buf parts;
     uint64_t parts_count;
     struct list items, flights; /* oldest first */

@@ -195,6 +195,7 @@ static void pass_cancel(struct hint_target *t)
 
 uint64_t pass_tend(struct hint_target *t, struct op *op)
 {
+    t->has_more = false;
     if (!t->passing)
         return op->stop ? 0 : pass_look(t, op);
     flights_look(t);

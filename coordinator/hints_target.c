@@ -3,8 +3,9 @@
  *     tend <──(something happened, or it is time)──┐ ──> ended, when stopped and all is quiet
  *       └──────────────────────────────────────────┘
  *
- * One state: each look at the facts does what there is to do.  A journal is delivered in a pass
- * (hints_pass.c), one pass at a time, former shards' journals first.
+ * One state: each look at the facts does what there is to do, in the background, one flight at a
+ * time.  A journal is delivered in a pass (hints_pass.c), one pass at a time, former shards'
+ * journals first.
  */
 // SPDX-License-Identifier: Apache-2.0
 #include "base/mem.h"
@@ -65,6 +66,8 @@ static struct op_next target_tend(struct op *op)
     give_up_wake(t->hints);
     if (op->stop && target_is_quiet(t) && !t->nap.busy)
         return op_end(op, OK);
+    if (t->has_more)
+        return op_yield(TARGET_TEND);
     target_sleep(t, op, op->stop ? 0 : next);
     return op_wait(TARGET_TEND);
 }
@@ -87,5 +90,5 @@ void target_start(struct hint_target *t)
     ensure(!t->op.states); /* once */
     t->flights_max = 1;
     t->flight_bytes = HINT_FLIGHT_BYTES_MIN;
-    op_start(&t->op, io_ops(t->hints->io), NULL, target_states, target_release);
+    op_start_background(&t->op, io_ops(t->hints->io), NULL, target_states, target_release);
 }

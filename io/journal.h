@@ -65,7 +65,8 @@ struct journal_reading {
     enum journal_holes holes;
     uint64_t first; /* segments below this one are not looked at */
     /* What stands here or behind it is not handed out, and nobody looks for holes before it: so one
-     * may read what is durable while more is being written.  {0}: all of the folder. */
+     * may read what is durable while more is being written, in small pieces beside requests.  {0}:
+     * all of the folder, at once. */
     struct journal_position end;
     /* The bytes last until `settle`, or only for the call where there is none; an error ends the
      * reading with that error. */

@@ -16,7 +16,8 @@
 #include "base/mem.h"
 #include "io/journal_parse.h"
 
-enum { FIRST_BYTES = 32 * 1024, READ_BYTES = 512 * 1024 }; /* most logs are small */
+/* Most logs are small; what is read beside requests is read in small pieces. */
+enum { FIRST_BYTES = 32 * 1024, READ_BYTES = 512 * 1024, BESIDE_BYTES = 64 * 1024 };
 
 struct found {
     uint64_t id, size_bytes;
@@ -177,7 +178,9 @@ static struct op_next read_on(struct reader *r, size_t missing)
         memmove(r->window.data, rest.data, rest.size);
     r->window.size = rest.size;
     r->window_at = r->parser.at.offset;
-    size_t least = r->window_at == 0 && rest.size == 0 ? FIRST_BYTES : READ_BYTES;
+    size_t least = r->how.end.segment ? BESIDE_BYTES : READ_BYTES;
+    if (r->window_at == 0 && rest.size == 0)
+        least = FIRST_BYTES;
     r->asked_bytes = missing > least ? missing : least;
     if (r->window.room - r->window.size < r->asked_bytes)
         buf_grow(&r->window, r->asked_bytes);
@@ -284,7 +287,10 @@ void journal_read_as(struct io *io, struct io_req *req, struct op *op,
     r->parser.limit = how->end;
     r->parser.is_silent = how->holes == JOURNAL_UPTO_HOLE && !r->parser.has_limit;
     io_req_begin(req, op);
-    op_start(&r->op, io_ops(io), op, states, reader_release);
+    if (how->end.segment)
+        op_start_background(&r->op, io_ops(io), op, states, reader_release);
+    else
+        op_start(&r->op, io_ops(io), op, states, reader_release);
 }
 
 void journal_read(struct io *io, struct io_req *req, struct op *op, const char *folder,

@@ -79,6 +79,8 @@ class Node:
         self.folder = ring.folder / f"node{number}"
         self.process = None
         self.rights = []  # what setpriv(1) takes from it
+        self.within = []  # the words that start it somewhere else: ip netns exec NAME
+        self.environment = ENVIRONMENT
 
     def configure(self, **more):
         settings = {
@@ -104,9 +106,9 @@ class Node:
     def start(self):
         with open(self.folder / "console.txt", "ab") as console:
             self.process = subprocess.Popen(
-                ["setpriv", "--pdeathsig", "KILL",  # it does not outlive a test that is killed
+                [*self.within, "setpriv", "--pdeathsig", "KILL",  # it does not outlive a test that is killed
                  *self.rights, BUILD / "rondod", "--config", self.folder / "rondo.yaml"],
-                stdout=console, stderr=console, env=ENVIRONMENT, start_new_session=True,
+                stdout=console, stderr=console, env=self.environment, start_new_session=True,
                 preexec_fn=hear_signals)
 
     def cpu_seconds(self):
@@ -165,10 +167,10 @@ class Node:
 
 
 class Ring:
-    def __init__(self, nodes=3, shards=1, **settings):
+    def __init__(self, nodes=3, shards=1, prefix=None, **settings):
         self.shards, self.settings = shards, settings
         self.folder = pathlib.Path(tempfile.mkdtemp(prefix="rondo-ring-"))
-        prefix = free_prefix(nodes)
+        prefix = prefix or free_prefix(nodes)
         self.addresses = [f"{prefix}.{n}" for n in range(1, nodes + 1)]
         self.nodes = [Node(self, n, a) for n, a in enumerate(self.addresses, 1)]
 

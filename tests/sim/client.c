@@ -40,10 +40,28 @@ void client_ask(struct client *c, const struct io_addr *to, enum consistency con
     c->text = arena_text(&c->arena, bytes_text(text));
     c->to = *to;
     c->consistency = consistency;
+    c->page_size = 0;
     c->busy = true;
     c->said = SAID_UNKNOWN;
     io_sleep(c->io, &c->deadline, &c->op, patience_ns);
     op_wake(&c->op);
+}
+
+void client_ask_page(struct client *c, const struct io_addr *to, enum consistency consistency,
+                     const char *text, int32_t page_size, struct bytes from)
+{
+    buf_clear(&c->from);
+    buf_put_bytes(&c->from, from);
+    client_ask(c, to, consistency, text);
+    c->page_size = page_size;
+}
+
+void client_deinit(struct client *c)
+{
+    wire_in_deinit(&c->in);
+    wire_out_deinit(&c->out);
+    buf_deinit(&c->from);
+    arena_deinit(&c->arena);
 }
 
 void client_leave(struct client *c)
@@ -73,6 +91,11 @@ static struct op_next client_query(struct client *c)
 {
     struct request_query q = { .text = bytes_text(c->text),
                                .params = { .consistency = c->consistency } };
+    if (c->page_size) {
+        q.params.flags = PARAM_PAGE_SIZE | (c->from.size ? PARAM_PAGING_STATE : 0);
+        q.params.page_size = c->page_size;
+        q.params.paging_state = buf_bytes(&c->from);
+    }
     wire_out_sent(&c->out);
     request_query_encode(wire_begin(&c->out, 0, 1, OPCODE_QUERY), WIRE_V4, &q);
     wire_end(&c->out);

@@ -26,6 +26,8 @@ struct client {
     struct arena arena; /* of the statement and its answer; reset by the next client_ask */
     const char *text;
     enum consistency consistency;
+    int32_t page_size; /* 0: no paging */
+    struct buf from;   /* the paging state to go on from */
     bool busy, is_answered, is_leaving;
     enum said said;
     struct answer_result result;
@@ -35,6 +37,11 @@ struct client {
 void client_start(struct client *, struct io *);
 /* Starts a statement; the text is copied. */
 void client_ask(struct client *, const struct io_addr *to, enum consistency, const char *text);
+/* The same in pages, going on from a paging state (copied; empty: from the beginning). */
+void client_ask_page(struct client *, const struct io_addr *to, enum consistency, const char *text,
+                     int32_t page_size, struct bytes from);
+/* Gives back its memory; after client_gone, or when the world has ended. */
+void client_deinit(struct client *);
 /* Ends the op; step the world until client_gone. */
 void client_leave(struct client *);
 bool client_gone(const struct client *);

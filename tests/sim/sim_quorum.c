@@ -328,11 +328,8 @@ static void clean_up(struct run *r)
 {
     if (r->ring.sim)
         ring_close(&r->ring);
-    for (int i = 0; i < CLIENTS; i++) {
-        wire_in_deinit(&r->works[i].client.in);
-        wire_out_deinit(&r->works[i].client.out);
-        arena_deinit(&r->works[i].client.arena);
-    }
+    for (int i = 0; i < CLIENTS; i++)
+        client_deinit(&r->works[i].client);
 }
 
 /* One whole run; false when a check failed. */

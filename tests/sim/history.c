@@ -1,0 +1,108 @@
+/* history.c - see history.h. */
+// SPDX-License-Identifier: Apache-2.0
+#include "tests/sim/history.h"
+
+void history_init(struct history *h)
+{
+    h->versions_count = 0;
+    for (int i = 0; i < HISTORY_CELLS_MAX; i++)
+        h->floor[i] = -1;
+}
+
+bool version_is_newer(const struct version *a, const struct version *b)
+{
+    if (a->stamp != b->stamp)
+        return a->stamp > b->stamp;
+    if (a->is_delete != b->is_delete)
+        return a->is_delete;
+    return !a->is_delete && a->value > b->value;
+}
+
+int history_begin(struct history *h, int cell, int64_t stamp, bool is_delete, int64_t value)
+{
+    ensure(cell >= 0 && cell < HISTORY_CELLS_MAX && h->versions_count < HISTORY_VERSIONS_MAX);
+    h->versions[h->versions_count] = (struct version){
+        .cell = cell, .stamp = stamp, .is_delete = is_delete, .value = value, .is_sent = true
+    };
+    return (int)h->versions_count++;
+}
+
+/* What a quorum knows has become at least this new. */
+static void floor_raise(struct history *h, int version)
+{
+    const struct version *v = &h->versions[version];
+    int *floor = &h->floor[v->cell];
+    if (*floor < 0 || version_is_newer(v, &h->versions[*floor]))
+        *floor = version;
+}
+
+void history_acked(struct history *h, int version)
+{
+    h->versions[version].is_acked = true;
+    floor_raise(h, version);
+}
+
+void history_refused(struct history *h, int version) { h->versions[version].is_sent = false; }
+
+static bool is_as_new(const struct history *h, int version, int floor)
+{
+    return floor < 0 || version == floor ||
+           !version_is_newer(&h->versions[floor], &h->versions[version]);
+}
+
+static bool found_nothing(const struct history *h, const struct told *t, char why[300])
+{
+    if (t->floor < 0)
+        return true;
+    for (size_t i = 0; i < h->versions_count; i++) {
+        const struct version *v = &h->versions[i];
+        if (v->cell == t->cell && v->is_delete && v->is_sent && is_as_new(h, (int)i, t->floor))
+            return true;
+    }
+    const struct version *floor = &h->versions[t->floor];
+    snprintf(why, 300, "cell %d is not there, but %s %lld of stamp %lld was %s", t->cell,
+             floor->is_delete ? "a deletion" : "value", (long long)floor->value,
+             (long long)floor->stamp, floor->is_acked ? "acknowledged before" : "read before");
+    return false;
+}
+
+bool history_read(struct history *h, const struct told *t, char why[300])
+{
+    int found = -1;
+    if (!t->is_there)
+        return found_nothing(h, t, why);
+    for (size_t i = 0; i < h->versions_count && found < 0; i++)
+        if (h->versions[i].cell == t->cell && !h->versions[i].is_delete && h->versions[i].is_sent &&
+            h->versions[i].value == t->value)
+            found = (int)i;
+    if (found < 0) {
+        snprintf(why, 300, "cell %d has value %lld, which nobody has sent", t->cell,
+                 (long long)t->value);
+        return false;
+    }
+    if (!is_as_new(h, found, t->floor)) {
+        const struct version *floor = &h->versions[t->floor];
+        snprintf(why, 300, "cell %d has value %lld of stamp %lld, but %s %lld of stamp %lld was %s",
+                 t->cell, (long long)t->value, (long long)h->versions[found].stamp,
+                 floor->is_delete ? "a deletion" : "value", (long long)floor->value,
+                 (long long)floor->stamp, floor->is_acked ? "acknowledged before" : "read before");
+        return false;
+    }
+    if (t->is_quorum) {
+        h->versions[found].is_read = true;
+        floor_raise(h, found);
+    }
+    return true;
+}
+
+int history_newest(const struct history *h, int cell)
+{
+    int newest = -1;
+    for (size_t i = 0; i < h->versions_count; i++) {
+        const struct version *v = &h->versions[i];
+        if (v->cell == cell && v->is_sent &&
+            (newest < 0 || version_is_newer(v, &h->versions[newest])))
+            newest = (int)i;
+    }
+    return newest;
+}

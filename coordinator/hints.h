@@ -70,6 +70,10 @@ struct hints_options { /* what it points to lives until the hints are closed */
     uint64_t segment_bytes;    /* of a journal's files; 0: 4 MiB */
     void *context;
     bool (*table)(void *context, const struct uuid *, struct hint_table *out);
+    /* Hints were given up that their target may still need: expired, refused, damaged, by hand.
+     * What they were for is unknown now: the range of the token, or, with NULL, any range; nothing
+     * of it is older than that wall time.  May be NULL. */
+    void (*lost)(void *context, const int64_t *token, int64_t since_us);
     /* Applies a hint for this node itself. */
     void (*apply)(void *context, struct io_req *, struct op *, int64_t token, struct bytes mutation,
                   uint64_t deadline_ns);

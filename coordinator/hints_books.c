@@ -117,6 +117,13 @@ static void settle_given_up(struct hint_tally *t)
     t->settled.dropped[why]++;
 }
 
+static void tell_lost(const struct hint_journal *j, const int64_t *token, int64_t since_us)
+{
+    const struct hints_options *o = &j->target->hints->options;
+    if (o->lost)
+        o->lost(o->context, token, since_us);
+}
+
 static void settle_pending(struct hint_tally *t, const struct hint_item *item)
 {
     ensure(t->pending > 0 && item->fate != HINT_OPEN);
@@ -151,6 +158,10 @@ void books_settle(struct hint_journal *j, const struct hint_item *item)
         settle_given_up(t);
     else
         settle_pending(t, item);
+    bool is_lost = item->fate == HINT_EXPIRED ||
+                   (item->fate == HINT_DROPPED && item->why == HINT_DROP_REFUSED);
+    if (is_lost && !is_erased(t, item->at))
+        tell_lost(j, &item->token, item->kept_us);
     tally_check(t);
     t->to_see -= t->to_see > 0;
     j->bytes -= u64_min(j->bytes, item->record_bytes);
@@ -169,6 +180,14 @@ static void tally_give_up(struct hint_tally *t, enum hint_drop why, struct journ
     tally_check(t);
 }
 
+/* By hand: nobody knows any more what the target misses. */
+static void tell_given_up(const struct hint_journal *j, const struct hint_tally *t,
+                          enum hint_drop why)
+{
+    if (why == HINT_DROP_BY_HAND && t->pending > 0)
+        tell_lost(j, NULL, t->oldest_us);
+}
+
 void books_give_up(struct hint_journal *j, const struct uuid *table, enum hint_drop why,
                    struct journal_position before)
 {
@@ -177,8 +196,10 @@ void books_give_up(struct hint_journal *j, const struct uuid *table, enum hint_d
         tally_give_up(tally_of(j, table), why, before);
         return;
     }
-    for (struct hint_tally *t; (t = map_next(&j->tallies, &at));)
+    for (struct hint_tally *t; (t = map_next(&j->tallies, &at));) {
+        tell_given_up(j, t, why);
         tally_give_up(t, why, before);
+    }
 }
 
 void books_lost(struct hint_journal *j, uint64_t count, struct journal_position at)
@@ -188,6 +209,7 @@ void books_lost(struct hint_journal *j, uint64_t count, struct journal_position 
     t->given_up[HINT_DROP_DAMAGED] += count;
     j->damage = at;
     tally_check(t);
+    tell_lost(j, NULL, 1);
 }
 
 void books_pass_begin(struct hint_journal *j)
@@ -218,9 +240,11 @@ void books_pass_end(struct hint_journal *j, struct journal_position limit, uint6
     j->unmarked += lost;
     if (books_unsettled(j) == 0)
         j->bytes = 0;
-    if (lost)
-        log_note(j->target->hints->io, LOG_WARN, "hints_damaged", "folder=%s hints=%llu", j->path,
-                 (unsigned long long)lost);
+    if (!lost)
+        return;
+    tell_lost(j, NULL, 1);
+    log_note(j->target->hints->io, LOG_WARN, "hints_damaged", "folder=%s hints=%llu", j->path,
+             (unsigned long long)lost);
 }
 
 uint64_t books_unsettled(const struct hint_journal *j)

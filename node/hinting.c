@@ -27,6 +27,39 @@ static bool hinting_table(void *context, const struct uuid *id, struct hint_tabl
     return t != NULL;
 }
 
+static void range_lose(struct shard *s, int64_t token, int64_t since_us)
+{
+    struct owed_hold hold = { 0 };
+    owed_hold(s->owed, cluster_ring(s->cluster), token, &hold);
+    owed_lose(s->owed, &hold, since_us);
+    owed_let_go(s->owed, &hold);
+}
+
+static void hinting_lost(void *context, const int64_t *token, int64_t since_us)
+{
+    struct shard *s = context;
+    const struct ring *ring = cluster_ring(s->cluster);
+    if (!s->owed) { /* while both are being opened */
+        s->has_lost_hints = true;
+        return;
+    }
+    if (token) {
+        range_lose(s, *token, since_us);
+        return;
+    }
+    for (size_t i = 0; i < ring->tokens_count; i++)
+        range_lose(s, ring->tokens[i].token, since_us);
+    if (ring->tokens[ring->tokens_count - 1].token < INT64_MAX)
+        range_lose(s, INT64_MAX, since_us);
+}
+
+void hinting_opened(struct shard *s)
+{
+    if (s->has_lost_hints)
+        hinting_lost(s, NULL, 1);
+    s->has_lost_hints = false;
+}
+
 static void hinting_apply(void *context, struct io_req *req, struct op *op, int64_t token,
                           struct bytes mutation, uint64_t deadline_ns)
 {
@@ -53,6 +86,7 @@ void hinting_open(struct shard *s, struct io_req *req, struct op *op)
         .is_compressed = c->hints_compression == CONFIG_HINTS_LZ4,
         .context = s,
         .table = hinting_table,
+        .lost = hinting_lost,
         .apply = hinting_apply,
     };
     hints_open(req, op, &options, &s->hints, &ignored);

@@ -12,6 +12,8 @@ static inline uint64_t hinting_share(uint64_t bytes, uint64_t parts)
 }
 /* Opens this shard's hints: shard->hints. */
 void hinting_open(struct shard *, struct io_req *, struct op *);
+/* The set of what is owed is open, too: what was found damaged is unknown from now on. */
+void hinting_opened(struct shard *);
 
 /* VERB_HINTS: every mutation on the shard that owns its token; answered when all are done. */
 void hinting_serve(struct shard *, struct cluster_request *);

@@ -39,6 +39,7 @@ struct shard {
     struct cluster *cluster;
     struct store *store;         /* NULL until it has been replayed */
     struct compactor *compactor; /* NULL until the store is open, and when it closes */
+    bool has_lost_hints; /* found damaged before `owed` was open */
     struct owed *owed; /* NULL until the store is open, and when it closes */
     struct coordinator *coordinator;
     struct batchlog *batchlog; /* shard 0's */

@@ -216,6 +216,7 @@ static struct op_next stage_replay(struct op *op)
         return stage_fail(l, l->wait.err);
     if (l->open_owed.err != OK)
         return stage_fail(l, l->open_owed.err);
+    hinting_opened(s);
     struct coordinator_options options = { .io = s->io,
                                            .cluster = s->cluster,
                                            .replica = replica_slot(s),

@@ -107,6 +107,8 @@ def test_hints_are_given_up_by_hand_and_by_truncate(ring):
     until(lambda: total(one, "written") == before + 10)
     rondo(one, "truncatehints", ring.addresses[2])
     assert [b["dropped"] for b in books(one, "--local")] == [{"by hand": 10}]
+    told = json.loads(one.get("/api/v1/divergence"))
+    assert told["unknown"] and told["age_ms"] > 0, "nobody knows any more what node 3 misses"
     write(one, 2000, 10, ConsistencyLevel.ONE)
     until(lambda: total(one, "pending") == 10)
     rondo(one, "pausehandoff")

@@ -12,8 +12,8 @@
 #include "node/system.h"
 
 #include "node/compactions.h"
-#include "node/hinting.h"
 #include "node/gossip_view.h"
+#include "node/hinting.h"
 #include "node/system_make.h"
 
 static const struct maker {

@@ -130,7 +130,7 @@ struct compaction_plan {
     size_t steps_count;
     const char **steps; /* sentences: what the other would do, in order */
 };
-/* A worker foresees it, since a thousand files take a second: of the compactor nothing is needed
+/* A worker foresees it, since many files take their time: of the compactor nothing is needed
  * meanwhile, and no file is held.  ERR_NOT_FOUND; ERR_CONFIG: the option is wrong, as ALTER TABLE
  * would say it.  Everything given stays until completion, the arena untouched. */
 struct compaction_plan_options {

@@ -24,8 +24,7 @@ enum {
     FRESH_MAX = 64,
     SAMPLES_MIN = 32
 };
-static const uint64_t bad_slack_ns = 2 * 1000 * 1000, probe_ns = 1000 * 1000 * 1000,
-                      again_ns = 250 * 1000 * 1000;
+static const uint64_t bad_slack_ns = 2000000, probe_ns = 1000000000, again_ns = 250000000;
 
 /* ---- nodes ---- */
 
@@ -202,7 +201,7 @@ static size_t bucket_of(uint64_t ns)
     uint64_t us = u64_max(ns / 1024, 1);
     unsigned power = 63u - (unsigned)__builtin_clzll(us);
     uint64_t eighth = power >= 3 ? us >> (power - 3) & 7 : us << (3 - power) & 7;
-    return u64_min(8 * power + eighth, LATENCY_BUCKETS - 1);
+    return u64_min(8ull * power + eighth, LATENCY_BUCKETS - 1);
 }
 
 /* The upper end of a bucket. */

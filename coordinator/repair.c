@@ -12,7 +12,7 @@
 
 enum { PAGE, ASKED, REST, AGAIN };
 enum { TRIES_MAX = 5, ARENA_BYTES = 8192 };
-static const uint64_t second = 1000 * 1000 * 1000, again_ns = 200 * 1000 * 1000;
+static const uint64_t second = 1000000000, again_ns = 200000000;
 
 struct repairing {
     struct task task;

@@ -177,7 +177,7 @@ static struct op_next compact_feed(struct compaction *c)
     while (err == OK) {
         enum op_how how = o->output ? output_code(o->output, &c->slices, &c->req, &c->op) : OP_GO;
         if (how != OP_GO)
-            return (struct op_next){ COMPACT_WALK, how };
+            return (struct op_next){ COMPACT_WALK, (uint8_t)how };
         if (compact_turns(c))
             return op_wait(COMPACT_WALK);
         if (merging_is_over(c->merging))

@@ -1,6 +1,7 @@
 /* heal.h - what the files of sim_heal know of each other: the run, its clients, its faults. */
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
+#include "node/shard.h"
 #include "tests/sim/client.h"
 #include "tests/sim/history.h"
 #include "tests/sim/ring.h"
@@ -55,7 +56,7 @@ struct heal {
     uint64_t faults_seen[HEAL_FAULT_KINDS];
     size_t notes_count;
     char notes[HEAL_NOTES_MAX][100]; /* the faults, in their order */
-    uint64_t acked, unknown, refused, reads, pages, healed_by_hints;
+    uint64_t acked, unknown, refused, reads, pages, healed_by_hints, audits;
     bool is_gentle; /* no node dies, no disk fails or fills: hints alone have to do */
 };
 
@@ -64,7 +65,30 @@ void heal_fail(const char *format, ...) printf_like(1, 2);
 void heal_note(struct heal *, const char *format, ...) printf_like(2, 3);
 static inline uint64_t heal_draw(struct heal *h, uint64_t n) { return sim_draw(h->ring.sim) % n; }
 
+static inline struct shard *heal_shard(struct heal *h, int node, int index)
+{
+    return io_context(h->ring.nodes[node].all[index]);
+}
+
+/* ---- heal_audit.c ---- */
+/* Mutations that are not on their replica yet, as far as coordinators know. */
+uint64_t heal_pending(struct heal *);
+/* Notes what of these there is. */
+void heal_tell_hints(struct heal *);
+/* They balance, and nothing is in flight. */
+void heal_check_books(struct heal *);
+/* Does any coordinator know of a range that it cannot vouch for? */
+bool heal_is_any_unknown(struct heal *);
+/* The age of the oldest write that may be missing somewhere, as all nodes together tell it. */
+uint64_t heal_divergence_ms(struct heal *);
+/* A copy of w->key was read after `told_ms` had been told, at now_ns: is it old enough for what the
+ * copy lacks of what a quorum knows? */
+bool heal_is_told_old_enough(struct heal *, struct heal_work *, uint64_t told_ms, uint64_t now_ns,
+                             char why[300]);
+
 /* ---- heal_clients.c ---- */
+/* The next value of an answer. */
+int64_t heal_number(struct cursor *rows);
 /* Takes what was answered into the history, and lets idle clients ask the next thing. */
 void heal_clients(struct heal *, bool may_ask);
 /* A page has come that is not the last: asks for the next.  False: it was the last. */

@@ -8,7 +8,7 @@
 
 enum { TEXT_BYTES = 300 };
 
-static int64_t number(struct cursor *rows)
+int64_t heal_number(struct cursor *rows)
 {
     struct value v = wire_value(rows);
     if (v.state != VALUE_SET)
@@ -39,7 +39,7 @@ void heal_take_rows(struct heal *h, struct heal_work *w)
     const struct answer_rows *rows = &w->client.result.rows;
     struct cursor at = rows->rows;
     for (uint32_t i = 0; i < rows->rows_count; i++) {
-        int64_t c = number(&at), v = number(&at);
+        int64_t c = heal_number(&at), v = heal_number(&at);
         if (c < 0 || c >= HEAL_ROWS || (w->cell >= 0 && c != w->cell))
             heal_fail("row %lld of key %d was not asked for", (long long)c, w->key);
         if (w->is_seen[c])
@@ -86,8 +86,10 @@ static void end_write(struct heal *h, struct heal_work *w)
     const struct client *c = &w->client;
     if (c->said == SAID_OK) {
         h->acked++;
-        if (is_quorum(w->level))
+        if (is_quorum(w->level)) {
             history_acked(&h->history, w->version);
+            h->history.versions[w->version].known_ns = sim_now(h->ring.sim);
+        }
     } else if (c->said == SAID_ERROR && c->error.code == WIRE_ERROR_UNAVAILABLE) {
         h->refused++;
         history_refused(&h->history, w->version);

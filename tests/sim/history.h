@@ -18,6 +18,7 @@ struct version {
     int cell;
     int64_t stamp; /* microseconds, the client's */
     bool is_delete;
+    uint64_t known_ns;               /* when it was acknowledged, for who asks; 0: it was not */
     int64_t value;                   /* unlike every other; 0 of a deletion */
     bool is_sent, is_acked, is_read; /* may be somewhere; at its level; returned by a quorum */
 };

@@ -13,6 +13,7 @@
  *   - after the end of the faults all nodes serve, see one another, and no hint is pending, in time
  *   - then the copies of all nodes become equal, and are the newest of what was acknowledged, or
  *     newer
+ *   - while a copy lacks something, divergence (node/divergence.h) says so, and not too young
  *   - the books of every coordinator balance, with nothing in flight
  *   - nodes that are asked to stop leave no op, no handle and no memory behind
  *
@@ -21,7 +22,6 @@
  * twenty times as many seeds.
  */
 // SPDX-License-Identifier: Apache-2.0
-#include "node/shard.h"
 #include "tests/sim/heal.h"
 
 #include <setjmp.h>
@@ -31,7 +31,7 @@
 enum { LONG_TIMES = 20 };
 static const uint64_t second = 1000 * 1000 * 1000;
 static struct totals {
-    uint64_t acked, unknown, refused, reads, pages, healed_by_hints, virtual_ns,
+    uint64_t acked, unknown, refused, reads, pages, healed_by_hints, audits, virtual_ns,
         faults[HEAL_FAULT_KINDS];
 } totals;
 static jmp_buf failed;
@@ -74,14 +74,9 @@ static void step(struct heal *h, uint64_t end, const char *what)
         heal_fail("not within its time: %s", what);
 }
 
-static struct shard *shard_at(struct heal *h, int node, int index)
-{
-    return io_context(h->ring.nodes[node].all[index]);
-}
-
 static bool knows_all(struct heal *h, int node)
 {
-    const struct cluster *c = shard_at(h, node, 0)->cluster;
+    const struct cluster *c = heal_shard(h, node, 0)->cluster;
     for (unsigned other = 1; other <= RING_NODES; other++)
         if (!cluster_is_up(c, other))
             return false;
@@ -170,83 +165,6 @@ static void storm(struct heal *h)
 
 /* ---- afterwards ---- */
 
-static void add_in_flight(void *context, unsigned target, const struct coordinator_book *b)
-{
-    uint64_t *sum = context;
-    (void)target;
-    *sum += b->in_flight;
-}
-
-/* Mutations that are not on their replica yet, as far as coordinators know. */
-static uint64_t pending_count(struct heal *h)
-{
-    uint64_t pending = 0;
-    for (int i = 0; i < RING_NODES; i++)
-        for (int s = 0; s < h->ring.nodes[i].shards; s++) {
-            struct hints_counts counts = { 0 };
-            coordinator_books(shard_at(h, i, s)->coordinator, add_in_flight, &pending);
-            hints_counts(shard_at(h, i, s)->hints, &counts);
-            pending += counts.pending;
-        }
-    return pending;
-}
-
-struct audit {
-    struct heal *heal;
-    int node;
-};
-
-static void tell_book(void *context, const struct hint_book *b)
-{
-    const struct audit *a = context;
-    if (b->pending)
-        heal_note(a->heal, "node %d has %llu hints for node %u", a->node + 1,
-                  (unsigned long long)b->pending, b->target);
-}
-
-/* What keeps the end from coming. */
-static void tell_hints(struct heal *h)
-{
-    for (int i = 0; i < RING_NODES; i++)
-        for (int s = 0; s < h->ring.nodes[i].shards; s++) {
-            struct audit audit = { h, i };
-            hints_each(shard_at(h, i, s)->hints, tell_book, &audit);
-        }
-}
-
-static void check_book(void *context, unsigned target, const struct coordinator_book *b)
-{
-    const struct audit *a = context;
-    uint64_t refused = 0;
-    for (int i = 0; i < HINT_REFUSALS_COUNT; i++)
-        refused += b->refused[i];
-    if (b->sent != b->in_flight + b->acked + b->hinted + b->withdrawn + refused)
-        heal_fail("node %d: the mutations for node %u do not balance", a->node + 1, target);
-    if (b->in_flight)
-        heal_fail("node %d: %llu mutations for node %u are in flight, after all", a->node + 1,
-                  (unsigned long long)b->in_flight, target);
-}
-
-static void check_hint_book(void *context, const struct hint_book *b)
-{
-    const struct audit *a = context;
-    uint64_t dropped = 0;
-    for (int i = 0; i < HINT_DROPS_COUNT; i++)
-        dropped += b->dropped[i];
-    if (b->written != b->delivered + b->pending + b->expired + dropped)
-        heal_fail("node %d: the hints for node %u do not balance", a->node + 1, b->target);
-}
-
-static void check_books(struct heal *h)
-{
-    for (int i = 0; i < RING_NODES; i++)
-        for (int s = 0; s < h->ring.nodes[i].shards; s++) {
-            struct audit audit = { h, i };
-            coordinator_books(shard_at(h, i, s)->coordinator, check_book, &audit);
-            hints_each(shard_at(h, i, s)->hints, check_hint_book, &audit);
-        }
-}
-
 /* One partition through one node, whole; asked until it is answered. */
 static void read_partition(struct heal *h, int node, int key, enum consistency level)
 {
@@ -264,6 +182,23 @@ static void read_partition(struct heal *h, int node, int key, enum consistency l
     heal_take_absent(h, w);
 }
 
+/* What divergence says is never younger than what a copy lacks, but for what clocks have jumped. */
+static void audit_divergence(struct heal *h)
+{
+    char text[100], why[300];
+    struct heal_work *w = &h->works[0];
+    uint64_t told_ms = heal_divergence_ms(h), now = sim_now(h->ring.sim);
+    int node = (int)heal_draw(h, RING_NODES);
+    w->key = (int)heal_draw(h, HEAL_KEYS);
+    snprintf(text, sizeof text, "SELECT c, v FROM k.t WHERE k = %d", w->key);
+    insist(h, node, CL_ONE, text);
+    h->audits++;
+    if (heal_is_told_old_enough(h, w, told_ms, now, why))
+        return;
+    heal_tell_hints(h);
+    heal_fail("node %d: %s", node + 1, why);
+}
+
 /* Every node by itself has the same: what a read at ONE through it finds is its own copy.  Twice
  * round, so that a copy that is older than a later one is seen too. */
 static void check_copies(struct heal *h)
@@ -273,32 +208,23 @@ static void check_copies(struct heal *h)
             read_partition(h, node % RING_NODES, key, CL_ONE);
 }
 
-/* Does any coordinator know of a range that it cannot vouch for? */
-static bool is_any_unknown(struct heal *h)
-{
-    struct owed_counts counts;
-    uint64_t unknown = 0;
-    for (int i = 0; i < RING_NODES; i++)
-        for (int s = 0; s < h->ring.nodes[i].shards; s++) {
-            owed_counts(shard_at(h, i, s)->owed, &counts);
-            unknown += counts.unknown;
-        }
-    return unknown > 0;
-}
-
 /* Hints bring what coordinators know of: where no range is unknown, they are all that is needed.
  * What a coordinator that died has left a read at ALL repairs. */
 static void converge(struct heal *h)
 {
-    uint64_t end = sim_now(h->ring.sim) + 300 * second, last = end + second;
-    while (pending_count(h)) {
+    uint64_t end = sim_now(h->ring.sim) + 300 * second, last = end + second, audit_ns = 0;
+    while (heal_pending(h)) {
         step(h, last, "hints are delivered");
+        if (sim_now(h->ring.sim) >= audit_ns) {
+            audit_divergence(h);
+            audit_ns = sim_now(h->ring.sim) + second / 5;
+        }
         if (sim_now(h->ring.sim) > end) {
-            tell_hints(h);
+            heal_tell_hints(h);
             heal_fail("not within its time: hints are delivered");
         }
     }
-    if (!is_any_unknown(h)) {
+    if (!heal_is_any_unknown(h)) {
         h->healed_by_hints++;
         check_copies(h);
     }
@@ -328,6 +254,7 @@ static void count(const struct heal *h)
     totals.reads += h->reads;
     totals.pages += h->pages;
     totals.healed_by_hints += h->healed_by_hints;
+    totals.audits += h->audits;
     totals.virtual_ns += sim_now(h->ring.sim);
     for (int i = 0; i < HEAL_FAULT_KINDS; i++)
         totals.faults[i] += h->faults_seen[i];
@@ -341,7 +268,7 @@ static bool run_once(struct heal *h, uint64_t seed)
     storm(h);
     wait_whole(h, "the storm is over");
     converge(h);
-    check_books(h);
+    heal_check_books(h);
     stop(h);
     count(h);
     return true;
@@ -398,12 +325,12 @@ static void tell(uint64_t seeds, uint64_t red)
 #undef X
     };
     printf("nodes=%d seeds=%llu red=%llu acked=%llu unknown=%llu refused=%llu reads=%llu "
-           "pages=%llu by_hints=%llu virtual_s=%.0f faults:",
+           "pages=%llu by_hints=%llu audits=%llu virtual_s=%.0f faults:",
            RING_NODES, (unsigned long long)seeds, (unsigned long long)red,
            (unsigned long long)totals.acked, (unsigned long long)totals.unknown,
            (unsigned long long)totals.refused, (unsigned long long)totals.reads,
            (unsigned long long)totals.pages, (unsigned long long)totals.healed_by_hints,
-           (double)totals.virtual_ns / 1e9);
+           (unsigned long long)totals.audits, (double)totals.virtual_ns / 1e9);
     for (int i = 0; i < HEAL_FAULT_KINDS; i++)
         printf(" %s=%llu", names[i], (unsigned long long)totals.faults[i]);
     printf("\n");

@@ -201,7 +201,7 @@ static struct op_next flush_feed_on(struct flush *f)
         }
         enum op_how how = output_code(o->output, &f->slices, &f->req, &f->op);
         if (how != OP_GO)
-            return (struct op_next){ WALK, how };
+            return (struct op_next){ WALK, (uint8_t)how };
         if (slice_is_over(&f->slices, f->store))
             return op_yield(WALK);
         flush_feed(f);

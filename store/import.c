@@ -188,7 +188,7 @@ static struct op_next import_feed(struct import *x)
         }
         enum op_how how = output ? output_code(output, &x->slices, &x->req, &x->op) : OP_GO;
         if (how != OP_GO)
-            return (struct op_next){ IMPORT_WALK, how };
+            return (struct op_next){ IMPORT_WALK, (uint8_t)how };
         if (slice_is_over(&x->slices, x->store))
             return op_yield(IMPORT_WALK);
         err = import_walk_step(w, output ? output_writer(output) : NULL, x->failed);

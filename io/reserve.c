@@ -72,7 +72,9 @@ static struct op_next reserve_grow(struct op *op)
     if (r->held_bytes >= r->wanted_bytes)
         return op_end(op, OK);
     r->more_bytes = u64_min(r->wanted_bytes - r->held_bytes, r->free_bytes / SHARE_OF_FREE);
-    if (r->more_bytes == 0 || r->held_bytes + r->more_bytes < r->most_bytes / 2)
+    /* a larger one may have been found than is wanted now, of when there were fewer shards */
+    uint64_t least_bytes = u64_min(r->most_bytes, r->wanted_bytes) / 2;
+    if (r->more_bytes == 0 || r->held_bytes + r->more_bytes < least_bytes)
         return op_end(op, ERR_NO_SPACE);
     io_allocate(r->io, &r->req, op, r->file, r->held_bytes + r->more_bytes);
     return op_wait(GROWN);

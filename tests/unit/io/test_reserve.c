@@ -103,6 +103,22 @@ START_TEST(a_start_takes_over_what_is_held)
 }
 END_TEST
 
+/* A start with more shards wants less of each. */
+START_TEST(one_that_was_larger_is_taken_again_as_it_is_wanted_now)
+{
+    ck_assert_int_eq(open_it(), OK);
+    ck_assert_int_eq(close_it(), OK);
+    reserve_open(&r, a.io, &a.req, &a.op, "/d", WANTED / 3);
+    ck_assert_int_eq(await(&a), OK);
+    ck_assert_uint_eq(held(), WANTED);
+    ck_assert_int_eq(release(), OK);
+    ck_assert_uint_eq(held(), 0);
+    ck_assert_int_eq(refill(), OK);
+    ck_assert_uint_eq(held(), WANTED / 3);
+    ck_assert_int_eq(close_it(), OK);
+}
+END_TEST
+
 START_TEST(a_small_or_full_disk_gives_what_is_decent)
 {
     fill(1000);
@@ -155,6 +171,7 @@ int main(void)
     tcase_add_checked_fixture(t, setup, teardown);
     tcase_add_test(t, it_is_held_given_up_and_taken_again);
     tcase_add_test(t, a_start_takes_over_what_is_held);
+    tcase_add_test(t, one_that_was_larger_is_taken_again_as_it_is_wanted_now);
     tcase_add_test(t, a_small_or_full_disk_gives_what_is_decent);
     tcase_add_test(t, whichever_call_fails_it_knows_what_it_holds);
     suite_add_tcase(suite, t);

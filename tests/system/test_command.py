@@ -67,7 +67,7 @@ def test_help_goes_to_standard_output(words):
     assert len(out.splitlines()) > 5 and errors == []
 
 
-@pytest.mark.parametrize("word", ["decommission", "drain", "repair", "backup", "cql"])
+@pytest.mark.parametrize("word", ["decommission", "drain", "rebuild", "backup", "cql"])
 def test_what_is_not_there_yet_says_so(word):
     assert line(word) == f"rondo: {word} is not there yet"
 

@@ -15,6 +15,7 @@
  */
 // SPDX-License-Identifier: Apache-2.0
 #include "store/compact.h"
+#include "tests/lib/long.h"
 #include "tests/sim/compact_table.h"
 #include "tests/unit/store/stage.h"
 
@@ -438,9 +439,8 @@ static void live(void)
 
 int main(int argc, char **argv)
 {
-    const char *is_long = getenv("RONDO_LONG");
     w.seed = 1;
-    w.total = is_long && strcmp(is_long, "1") == 0 ? 100000 : 5000;
+    w.total = is_long() ? 100000 : 5000;
     for (int i = 1; i + 1 < argc; i += 2) {
         if (strcmp(argv[i], "--seed") == 0)
             w.seed = strtoull(argv[i + 1], NULL, 10);

@@ -22,6 +22,7 @@
  * twenty times as many seeds.
  */
 // SPDX-License-Identifier: Apache-2.0
+#include "tests/lib/long.h"
 #include "tests/sim/heal.h"
 
 #include <setjmp.h>
@@ -356,8 +357,7 @@ int main(int argc, char **argv)
             return fprintf(stderr, "%s [--seed S] [--count N] [--kept FILE] [--trace]\n", argv[0]),
                    2;
     }
-    const char *is_long = getenv("RONDO_LONG");
-    if (is_long && strcmp(is_long, "1") == 0 && count > 1)
+    if (is_long() && count > 1)
         count *= LONG_TIMES;
     red = kept ? run_kept(argv[0], kept, &done) : 0;
     for (uint64_t s = seed; s < seed + count && !(expects_red && red); s++, done++)

@@ -19,6 +19,7 @@
  */
 // SPDX-License-Identifier: Apache-2.0
 #include "base/prng.h"
+#include "tests/lib/long.h"
 #include "tests/unit/cluster/rig.h"
 
 #include <setjmp.h>
@@ -268,7 +269,7 @@ int main(int argc, char **argv)
         if (strcmp(argv[i], "--count") == 0)
             count = strtoull(argv[i + 1], NULL, 10);
     }
-    if (getenv("RONDO_LONG") && count > 1)
+    if (is_long() && count > 1)
         count = u64_max(count, 200);
     for (uint64_t seed = first; seed < first + count; seed++)
         for (size_t i = 0; i < array_count(scenes); i++)

@@ -17,6 +17,7 @@
  */
 // SPDX-License-Identifier: Apache-2.0
 #include "base/mem.h"
+#include "tests/lib/long.h"
 #include "tests/sim/depot.h"
 
 #include <stdlib.h>
@@ -429,12 +430,11 @@ static void take_option(const char *name, const char *value)
 
 int main(int argc, char **argv)
 {
-    const char *is_long = getenv("RONDO_LONG");
     wish = (struct wish){ .mode = argc > 1 ? argv[1] : "", .program = argv[0], .shards = 1 };
     wish.seed = 1, wish.share = 1, wish.place = UINT64_MAX;
     for (int i = 2; i + 1 < argc; i += 2)
         take_option(argv[i], argv[i + 1]);
-    wish.is_long = is_long && strcmp(is_long, "1") == 0 && wish.place == UINT64_MAX;
+    wish.is_long = is_long() && wish.place == UINT64_MAX;
     if (wish.is_long)
         wish.share = 1;
     bool is_cut = mode_is("cuts") || mode_is("counts");

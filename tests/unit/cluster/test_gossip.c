@@ -4,6 +4,7 @@
 #include "base/mem.h"
 #include "base/prng.h"
 #include "cluster/gossip.h"
+#include "tests/lib/long.h"
 
 #include <check.h>
 #include <stdlib.h>
@@ -417,7 +418,7 @@ int main(void)
     TCase *tc = tcase_create("gossip");
     tcase_set_timeout(tc, 120);
     tcase_add_loop_test(tc, news_are_everywhere_within_12_rounds_and_a_node_spends_48_kib_a_second,
-                        0, getenv("RONDO_LONG") ? 10 : 1);
+                        0, is_long() ? 10 : 1);
     tcase_add_loop_test(tc, what_a_node_has_heard_never_goes_back_though_messages_are_lost, 0, 16);
     tcase_add_test(tc, a_node_asks_as_many_as_its_bytes_allow);
     tcase_add_test(tc, another_process_voids_the_state_of_the_one_before);

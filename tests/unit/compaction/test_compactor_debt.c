@@ -7,6 +7,7 @@
  */
 // SPDX-License-Identifier: Apache-2.0
 #include "rig_rows.h"
+#include "tests/lib/long.h"
 
 #include <stdlib.h>
 
@@ -158,19 +159,12 @@ static struct most watch(uint64_t seconds)
     return most;
 }
 
-static bool wants_long(void)
-{
-    const char *value = getenv("RONDO_LONG");
-    return value && strcmp(value, "1") == 0;
-}
-
 START_TEST(what_piles_up_stays_bounded)
 {
-    bool is_long = wants_long();
     watch(90);
     uint64_t written = debt.written;
-    struct most over = watch(is_long ? 600 : 90);
-    double bears = (double)(debt.written - written) / (is_long ? 600 : 90);
+    struct most over = watch(is_long() ? 600 : 90);
+    double bears = (double)(debt.written - written) / (is_long() ? 600 : 90);
     check_even(0, debt.waits_count);
     check_smooth();
     ck_assert_uint_gt(over.slow_ns, 1000000); /* they are slowed, and that is enough */
@@ -180,7 +174,7 @@ START_TEST(what_piles_up_stays_bounded)
     debt.pause_ns = (uint64_t)((double)WRITERS / (bears / 2) * (double)second);
     debt.waits_count = 0;
     watch(120); /* what is there is worked off */
-    struct most first = watch(is_long ? 1800 : 45), then = watch(is_long ? 1800 : 45);
+    struct most first = watch(is_long() ? 1800 : 45), then = watch(is_long() ? 1800 : 45);
     check_even(0, debt.waits_count);
     ck_assert_uint_lt(first.files, 60);
     ck_assert_uint_lt(then.files, 60); /* as long as it goes on */
@@ -195,7 +189,7 @@ static Suite *suite(void)
     Suite *suite = suite_create("compactor_debt");
     TCase *tc = tcase_create("compactor_debt");
     tcase_add_checked_fixture(tc, setup, teardown);
-    tcase_set_timeout(tc, wants_long() ? 600 : 60);
+    tcase_set_timeout(tc, is_long() ? 600 : 60);
     tcase_add_test(tc, what_piles_up_stays_bounded);
     suite_add_tcase(suite, tc);
     return suite;

@@ -3,6 +3,7 @@
  */
 // SPDX-License-Identifier: Apache-2.0
 #include "hints_ask.h"
+#include "tests/lib/long.h"
 
 enum { FIRST = 20, SECOND = 12 };
 
@@ -62,17 +63,12 @@ static void walk(enum sim_walk_kind kind, uint64_t share)
     ck_assert_uint_gt(walk.visited, 20);
 }
 
-START_TEST(every_cut_loses_nothing_that_was_kept)
-{
-    bool is_long = getenv("RONDO_LONG") != NULL;
-    walk(SIM_WALK_CUTS, is_long ? 1 : 12);
-}
+START_TEST(every_cut_loses_nothing_that_was_kept) { walk(SIM_WALK_CUTS, is_long() ? 1 : 12); }
 END_TEST
 
 START_TEST(every_error_of_the_disk_loses_nothing_that_was_kept)
 {
-    bool is_long = getenv("RONDO_LONG") != NULL;
-    walk(SIM_WALK_ERRORS, is_long ? 1 : 12);
+    walk(SIM_WALK_ERRORS, is_long() ? 1 : 12);
 }
 END_TEST
 

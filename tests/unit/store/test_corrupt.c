@@ -10,6 +10,7 @@
 #include "base/mem.h"
 #include "stage.h"
 #include "store/stats.h"
+#include "tests/lib/long.h"
 #include "wide.h"
 
 #include <check.h>
@@ -192,12 +193,6 @@ static bool read_all(struct corrupt *c)
 }
 
 /* ---- which bits ---- */
-
-static bool is_long(void)
-{
-    const char *value = getenv("RONDO_LONG");
-    return value && strcmp(value, "1") == 0;
-}
 
 /* Calls for all bits, or for a drawn share: about so many in all. */
 static void each_bit(struct corrupt *c, unsigned components,

@@ -89,6 +89,7 @@ void coordinator_repair(struct coordinator *c, struct io_req *req, struct op *op
     *out = (struct repaired){ .reached = args->after };
     list_init(&r->task.link);
     io_req_begin(req, op);
+    req->impl = &r->task.op;
     task_begin(&r->task, c, states, repairing_release);
 }
 

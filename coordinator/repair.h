@@ -43,6 +43,6 @@ struct repaired {
     unsigned missing; /* ERR_UNAVAILABLE: the first dead replica's node number */
 };
 /* OK; ERR_UNAVAILABLE (a replica is down: repaired.missing), ERR_READ_TIMEOUT, ERR_READ_FAILURE
- * once a page has failed several times over; ERR_STOPPED. */
+ * once a page has failed several times over; ERR_STOPPED, soon after coordinator_cancel. */
 void coordinator_repair(struct coordinator *, struct io_req *, struct op *, const struct repair *,
                         struct repaired *out);

@@ -5,7 +5,8 @@
  *
  *     body: 8 after | 8 upto | 8 microseconds since the repair began | 8 of the budget
  *
- * The message takes its time too: what is left of its budget says how much, and that is added.
+ * Whatever takes its time on the way is added: of the message by what is left of its budget, of
+ * the errand by the clock, which all shards of a node share.
  */
 // SPDX-License-Identifier: Apache-2.0
 #include "node/clearing.h"
@@ -25,15 +26,18 @@ struct cleared {
     struct io_req *done;
     struct errands errands;
     struct owed_range range;
-    uint64_t ago_us;
+    uint64_t began_ns; /* of the repair, by this node's clock */
 };
 
 static void clear_begin(struct errand *e)
 {
     const struct cleared *c = e->all->what;
-    if (e->shard->owed)
-        owed_clear_unknown(e->shard->owed, &e->wait, &e->op, &c->range,
-                           io_wall(e->shard->io) - (int64_t)c->ago_us);
+    struct shard *s = e->shard;
+    int64_t ago_us = (int64_t)((io_clock(s->io) - c->began_ns) / 1000) + 1;
+    if (s->owed)
+        owed_clear_unknown(s->owed, &e->wait, &e->op, &c->range, io_wall(s->io) - ago_us);
+    else
+        e->wait.err = report_set(&e->failed, ERR_OVERLOADED, "it is not open");
 }
 
 static const struct errand_kind errand_clear = { .begin = clear_begin, .needs_store = true };
@@ -60,13 +64,13 @@ static const struct op_state cleared_states[] = { [HERE] = { "clear here", clear
                                                              TO(HERE) } };
 
 static void clear_here(struct shard *s, struct io_req *req, struct op *op,
-                       const struct owed_range *range, uint64_t ago_us)
+                       const struct owed_range *range, uint64_t began_ns)
 {
     struct cleared *c = mem_zalloc(sizeof *c);
     c->shard = s;
     c->done = req;
     c->range = *range;
-    c->ago_us = ago_us;
+    c->began_ns = began_ns;
     io_req_begin(req, op);
     op_start(&c->op, io_ops(s->io), NULL, cleared_states, cleared_release);
     errands_send(&c->errands, s, &c->op, &errand_clear, c);
@@ -81,7 +85,11 @@ enum err clearing_serve(struct shard *s, struct io_req *req, struct op *op, stru
     struct owed_range range = { (int64_t)get_be64(body.data), (int64_t)get_be64(body.data + 8) };
     uint64_t ago_us = get_be64(body.data + 16), budget = get_be64(body.data + 24);
     uint64_t travelled = budget > left ? budget - left : 0;
-    clear_here(s, req, op, &range, ago_us + travelled / 1000 + 1);
+    if (range.after >= range.upto)
+        return ERR_CORRUPT;
+    /* A repair that is older than this machine's clock began before all that is known here. */
+    uint64_t ago_ns = ago_us < now / 1000 ? ago_us * 1000 + travelled : now;
+    clear_here(s, req, op, &range, now - u64_min(now, ago_ns));
     return OK;
 }
 
@@ -103,7 +111,7 @@ static struct op_next told_tell(struct op *op)
     struct told *t = told_of(op);
     struct shard *s = t->asked->shard;
     const struct ring *ring = cluster_ring(s->cluster);
-    uint64_t ago_us = (io_now(s->io) - t->asked->began_ns) / 1000;
+    uint64_t ago_us = (io_clock(s->io) - t->asked->began_ns) / 1000 + 1;
     put_be64(t->body, (uint64_t)t->asked->range.after);
     put_be64(t->body + 8, (uint64_t)t->asked->range.upto);
     put_be64(t->body + 16, ago_us);
@@ -115,11 +123,11 @@ static struct op_next told_tell(struct op *op)
                                      .deadline_ns = io_now(s->io) + budget_ns };
         t->others[n - 1].arena = &t->arena;
         if (n == cluster_self(s->cluster))
-            clear_here(s, &t->own, op, &t->asked->range, ago_us);
+            clear_here(s, &t->own, op, &t->asked->range, t->asked->began_ns);
         else if (cluster_is_up(s->cluster, n))
             cluster_call(s->cluster, &t->others[n - 1], op, &m);
         else
-            t->asked->silent++;
+            t->others[n - 1].req.err = ERR_UNAVAILABLE;
     }
     return op_wait(GATHER);
 }
@@ -132,9 +140,13 @@ static struct op_next told_gather(struct op *op)
             cluster_cancel(t->asked->shard->cluster, &t->others[i]);
     if (op->waiting)
         return op_wait(GATHER);
-    for (size_t i = 0; i < NODES_MAX; i++)
-        t->asked->silent += t->others[i].req.err != OK;
-    io_req_end(&t->asked->req, t->own.err);
+    enum err err = t->own.err;
+    t->asked->node = err == OK ? 0 : cluster_self(t->asked->shard->cluster);
+    for (unsigned n = 1; n <= NODES_MAX && err == OK; n++) {
+        err = t->others[n - 1].req.err;
+        t->asked->node = err == OK ? 0 : n;
+    }
+    io_req_end(&t->asked->req, err);
     return op_end(op, OK);
 }
 
@@ -154,7 +166,7 @@ void clearing_start(struct clearing *c, struct op *op)
 {
     struct told *t = mem_zalloc(sizeof *t);
     t->asked = c;
-    c->silent = 0;
+    c->node = 0;
     io_req_begin(&c->req, op);
     op_start(&t->op, io_ops(c->shard->io), op, told_states, told_release);
 }

@@ -12,10 +12,10 @@ struct clearing { /* a leaf: embed it in the op that waits */
     struct shard *shard;
     struct owed_range range;
     uint64_t began_ns; /* io_now, before the repair read anything */
-    unsigned silent;   /* how many nodes were not reached: for them the range stays unknown */
+    unsigned node;     /* not OK: for this one, at least, the range stays unknown */
 };
-/* Tells all of them; completes with OK when all that are up have it on disk, or have not answered
- * within ten seconds. */
+/* Tells all of them; completes with OK when all have it on disk, else with how one of them failed:
+ * ERR_UNAVAILABLE (it is down), ERR_TIMEOUT (no answer within ten seconds), what its disk said. */
 void clearing_start(struct clearing *, struct op *);
 /* Another node says so (VERB_REPAIR): the same for this node's shards.  ERR_CORRUPT, and nothing
  * was begun. */

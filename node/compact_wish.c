@@ -2,25 +2,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "node/compact_wish.h"
 
-#include <errno.h>
-#include <stdlib.h>
-
 enum { FILES_MAX = 4096 };
 
 static enum err token_take(struct operation *o, struct compact_wish *w, const char *name,
                            int64_t *out)
 {
-    const char *text = form_get(&o->form, name);
-    char *end;
-    if (!text)
+    if (!form_get(&o->form, name))
         return OK;
-    errno = 0;
-    *out = strtoll(text, &end, 10);
-    if (end == text || *end || errno)
-        return report_set(&o->failed, ERR_INVALID, "%s is a number of 64 bits, not '%.40s'", name,
-                          text);
     w->is_range = true;
-    return OK;
+    return operation_token(o, name, out);
 }
 
 /* Values of the partition key's columns, as they stand between colons. */
@@ -133,10 +123,10 @@ enum err compact_wish_read(struct operation *o, struct compact_wish *w)
         return o->failed.err;
     w->tables = o->tables;
     w->tables_count = o->tables_count;
-    w->splits = form_get(&o->form, "splits");
     w->first = INT64_MIN;
     w->last = INT64_MAX;
-    enum err err = token_take(o, w, "start_token", &w->first);
+    enum err err = operation_flag(o, "splits", &w->splits);
+    err = err ? err : token_take(o, w, "start_token", &w->first);
     err = err ? err : token_take(o, w, "end_token", &w->last);
     err = err ? err : partition_take(o, w);
     err = err ? err : files_take(o, w);

@@ -42,7 +42,7 @@ struct operation {
     size_t tables_count, at;
     uint64_t done, total; /* progress; total 0: not known */
     const char *unit;
-    const char *place; /* from where another one would go on; NULL: from the beginning */
+    const char *place; /* from where another one would go on; NULL: there is no such place */
     struct buf result; /* JSON: an object, or nothing */
     struct report failed;
 };
@@ -74,6 +74,12 @@ struct op_next operation_fail(struct operation *, enum err, const char *format, 
 /* The tables that keyspace and table of the form name: all of a keyspace, all; sorted by name.
  * ERR_NOT_FOUND, and what failed is said. */
 enum err operation_choose(struct operation *);
+/* A word of the form: true or 1, false or 0, absent: false.  A number, a token, which must be
+ * there.  ERR_INVALID, and what may stand there is said. */
+enum err operation_flag(struct operation *, const char *name, bool *out);
+enum err operation_number(struct operation *, const char *name, uint64_t least, uint64_t most,
+                          uint64_t *out);
+enum err operation_token(struct operation *, const char *name, int64_t *out);
 /* Sends an errand to every shard. */
 void operation_send(struct operation *, const struct errand_kind *, const void *what);
 /* Whether all are home and went well; else what failed is said. */

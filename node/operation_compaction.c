@@ -13,7 +13,6 @@
 #include "node/compactions.h"
 #include "node/operation.h"
 
-#include <stdlib.h>
 #include <strings.h>
 
 enum { SET_BEGIN, SET_SENT };
@@ -89,20 +88,6 @@ static struct op_next set_send(struct operation *o, const struct errand_kind *ki
     return op_wait(SET_SENT);
 }
 
-/* A whole number of `least` to `most` among the words. */
-static enum err number_take(struct operation *o, const char *name, uint64_t least, uint64_t most)
-{
-    struct work *w = o->work;
-    const char *text = form_get(&o->form, name);
-    char *end;
-    w->number = text ? strtoull(text, &end, 10) : 0;
-    if (text && *text >= '0' && *text <= '9' && !*end && w->number >= least && w->number <= most)
-        return OK;
-    return report_set(&o->failed, ERR_INVALID, "%s is a whole number from %llu to %llu%s%.40s%s",
-                      name, (unsigned long long)least, (unsigned long long)most,
-                      text ? ", not '" : "", text ? text : "", text ? "'" : "");
-}
-
 static struct op_next stop_begin_step(struct op *op)
 {
     struct operation *o = operation_of(op);
@@ -111,9 +96,8 @@ static struct op_next stop_begin_step(struct op *op)
     if (!type || strcasecmp(type, "COMPACTION") != 0)
         return operation_fail(o, ERR_INVALID, "of what runs, COMPACTION can be stopped%s%.40s%s",
                               type ? ", not '" : "", type ? type : "", type ? "'" : "");
-    if (form_get(&o->form, "id") && number_take(o, "id", 1, UINT64_MAX) != OK)
+    if (form_get(&o->form, "id") && operation_number(o, "id", 1, UINT64_MAX, &w->id) != OK)
         return op_end(op, o->failed.err);
-    w->id = w->number;
     return set_send(o, &errand_stop);
 }
 
@@ -142,11 +126,9 @@ static struct op_next enable_begin_step(struct op *op)
 {
     struct operation *o = operation_of(op);
     struct work *w = o->work;
-    const char *is_on = form_get(&o->form, "is_on");
-    if (!is_on || (strcmp(is_on, "true") != 0 && strcmp(is_on, "false") != 0))
+    if (!form_get(&o->form, "is_on"))
         return operation_fail(o, ERR_INVALID, "is_on is true or false");
-    w->is_on = strcmp(is_on, "true") == 0;
-    if (operation_choose(o) != OK)
+    if (operation_flag(o, "is_on", &w->is_on) != OK || operation_choose(o) != OK)
         return op_end(op, o->failed.err);
     if (form_get(&o->form, "keyspace")) {
         w->tables = arena_array(&o->arena, struct uuid, o->tables_count + 1);
@@ -159,7 +141,8 @@ static struct op_next enable_begin_step(struct op *op)
 static struct op_next throughput_begin_step(struct op *op)
 {
     struct operation *o = operation_of(op);
-    if (number_take(o, "mebibytes", 0, MEBIBYTES_MAX) != OK)
+    struct work *w = o->work;
+    if (operation_number(o, "mebibytes", 0, MEBIBYTES_MAX, &w->number) != OK)
         return op_end(op, o->failed.err);
     return set_send(o, &errand_throughput);
 }
@@ -167,7 +150,8 @@ static struct op_next throughput_begin_step(struct op *op)
 static struct op_next compactors_begin_step(struct op *op)
 {
     struct operation *o = operation_of(op);
-    if (number_take(o, "count", 1, COMPACTORS_MAX) != OK)
+    struct work *w = o->work;
+    if (operation_number(o, "count", 1, COMPACTORS_MAX, &w->number) != OK)
         return op_end(op, o->failed.err);
     return set_send(o, &errand_compactors);
 }

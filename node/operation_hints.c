@@ -13,8 +13,6 @@
 #include "node/hinting.h"
 #include "node/operation.h"
 
-#include <stdlib.h>
-
 enum { HINTS_OP_BEGIN, HINTS_OP_SENT };
 enum { KIBIBYTES_MAX = 1 << 30 };
 
@@ -85,13 +83,10 @@ static struct op_next throttle_step(struct op *op)
     struct operation *o = operation_of(op);
     struct work *w = o->work;
     const struct ring *ring = cluster_ring(o->shard->cluster);
-    const char *text = form_get(&o->form, "kibibytes");
     uint64_t others = ring->nodes_count > 1 ? ring->nodes_count - 1 : 1;
-    char *end = NULL;
-    uint64_t kibibytes = text ? strtoull(text, &end, 10) : 0;
-    if (!text || *text < '0' || *text > '9' || *end || kibibytes > KIBIBYTES_MAX)
-        return operation_fail(o, ERR_INVALID, "kibibytes is a whole number from 0 to %d",
-                              KIBIBYTES_MAX);
+    uint64_t kibibytes;
+    if (operation_number(o, "kibibytes", 0, KIBIBYTES_MAX, &kibibytes) != OK)
+        return op_end(op, o->failed.err);
     w->bytes_per_second =
         hinting_share(kibibytes << 10, (uint64_t)io_shards(o->shard->io) * others);
     return hints_op_send(o, &throttle_kind);

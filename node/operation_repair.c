@@ -8,20 +8,23 @@
  *                 └─────────────────────────────┘
  *
  * A piece is the ring between two tokens: its tables are compared one after the other.  When it was
- * all tables and nothing failed, the piece is known again everywhere (clearing.h).  A piece whose
- * replica is down is passed over and told; the others are done all the same, and the operation
- * fails in the end, with the first reason.  `place` tells from which token another one would go on.
+ * all tables and nothing failed, the piece is known again everywhere (clearing.h): what became
+ * unknown there before the comparison began or, where a table is there by now that was not when
+ * they were listed, before that.  A piece whose replica is down, or that not every node knows
+ * again, is passed over and told; the others are done all the same, and the operation fails in the
+ * end, with the first reason.
+ *
+ * `place` tells at every moment from which token another one would go on: before the first piece
+ * that is not done.  The log has it too, once a minute, for who loses the node.
  */
 // SPDX-License-Identifier: Apache-2.0
 #include "base/json.h"
 #include "node/clearing.h"
 #include "node/operation.h"
 
-#include <errno.h>
-#include <stdlib.h>
-
 enum { REPAIR_BEGIN, REPAIR_PIECE, REPAIR_TABLE, REPAIRED, REPAIR_CLEARED };
 enum { MEBIBYTES_MAX = 1 << 20 };
+static const uint64_t log_ns = 60000000000;
 
 struct sums {
     uint64_t pages, bytes, pages_differed, rows_differed, repairs, retries;
@@ -31,46 +34,31 @@ struct work {
     size_t pieces_count, piece;
     bool is_validate, is_all; /* is_all: every table, so pieces become known */
     uint64_t bytes_per_second;
+    uint64_t listed_ns; /* io_now when the tables were listed */
     struct repair repair;
     struct repaired part;
     struct io_req wait;
     struct clearing clearing;
     struct arena piece_arena; /* the keyspace as it was when its table's turn came */
     bool has_failed;          /* something of this piece */
-    uint64_t pieces_failed, silent;
+    uint64_t pieces_failed;
     struct sums *sums; /* by table */
 };
 
 /* ---- beginning ---- */
 
-static enum err token_take(struct operation *o, const char *name, int64_t *out)
+static enum err words_take(struct operation *o, int64_t *start)
 {
-    const char *text = form_get(&o->form, name);
-    char *end;
-    if (!text)
-        return OK;
-    errno = 0;
-    long long value = strtoll(text, &end, 10);
-    if (errno || end == text || *end)
-        return report_set(&o->failed, ERR_INVALID,
-                          "%s is a token, a whole number of 64 bits, not "
-                          "'%.40s'",
-                          name, text);
-    *out = value;
-    return OK;
-}
-
-static enum err pace_take(struct operation *o, uint64_t *out)
-{
-    const char *text = form_get(&o->form, "mebibytes");
-    char *end;
-    unsigned long long value = text ? strtoull(text, &end, 10) : 0;
-    if (text && (*text < '0' || *text > '9' || *end || value > MEBIBYTES_MAX))
-        return report_set(&o->failed, ERR_INVALID,
-                          "mebibytes (a second) is a whole number up to %d, not '%.40s'",
-                          MEBIBYTES_MAX, text);
-    *out = (uint64_t)value << 20;
-    return OK;
+    struct work *w = o->work;
+    uint64_t mebibytes = 0;
+    *start = INT64_MIN;
+    enum err err = operation_flag(o, "is_validate", &w->is_validate);
+    if (err == OK && form_get(&o->form, "start_token"))
+        err = operation_token(o, "start_token", start);
+    if (err == OK && form_get(&o->form, "mebibytes"))
+        err = operation_number(o, "mebibytes", 0, MEBIBYTES_MAX, &mebibytes);
+    w->bytes_per_second = mebibytes << 20;
+    return err;
 }
 
 /* The ring from a token on, cut at its tokens. */
@@ -89,13 +77,18 @@ static void pieces_make(struct operation *o, int64_t start)
     }
 }
 
-/* Tables that are the same everywhere: those of one node alone are nobody else's. */
+/* Is it the same everywhere?  A table of one node alone is nobody else's. */
+static bool is_shared(const struct catalog *c, const struct table *t)
+{
+    const struct keyspace *k = catalog_keyspace(c, t->keyspace);
+    return !t->is_virtual && k && k->replication != REPLICATION_LOCAL;
+}
+
 static void tables_keep_shared(struct operation *o)
 {
     size_t kept = 0;
     for (size_t i = 0; i < o->tables_count; i++) {
-        const struct keyspace *k = catalog_keyspace(&o->shard->catalog, o->tables[i]->keyspace);
-        if (k && k->replication != REPLICATION_LOCAL)
+        if (is_shared(&o->shard->catalog, o->tables[i]))
             o->tables[kept++] = o->tables[i];
         else
             table_unref(&o->tables[i]);
@@ -103,17 +96,27 @@ static void tables_keep_shared(struct operation *o)
     o->tables_count = kept;
 }
 
+/* Is a table there that was not when they were listed? */
+static bool is_any_new(const struct operation *o)
+{
+    const struct catalog *c = &o->shard->catalog;
+    size_t at = 0, shared = 0, listed = 0;
+    for (const struct table *t; (t = map_next(&c->tables, &at));)
+        shared += is_shared(c, t);
+    for (size_t i = 0; i < o->tables_count; i++)
+        listed += catalog_table_by_id(c, &o->tables[i]->id) != NULL;
+    return shared > listed;
+}
+
 static struct op_next repair_begin(struct op *op)
 {
     struct operation *o = operation_of(op);
     struct work *w = o->work;
-    int64_t start = INT64_MIN;
-    const char *validate = form_get(&o->form, "is_validate");
-    if (operation_choose(o) != OK || token_take(o, "start_token", &start) != OK ||
-        pace_take(o, &w->bytes_per_second) != OK)
+    int64_t start;
+    if (words_take(o, &start) != OK || operation_choose(o) != OK)
         return op_end(op, o->failed.err);
     tables_keep_shared(o);
-    w->is_validate = validate && strcmp(validate, "true") == 0;
+    w->listed_ns = io_now(o->shard->io);
     w->is_all = !form_get(&o->form, "keyspace") && !w->is_validate;
     w->sums = arena_array(&o->arena, struct sums, o->tables_count + 1);
     pieces_make(o, start);
@@ -127,6 +130,8 @@ static struct op_next repair_begin(struct op *op)
 static struct op_next repair_end(struct operation *o)
 {
     struct work *w = o->work;
+    if (!w->pieces_failed)
+        o->place = NULL;
     if (w->pieces_failed) {
         char first[sizeof o->failed.text / 2];
         snprintf(first, sizeof first, "%.*s", (int)sizeof first - 1, o->failed.text);
@@ -137,6 +142,17 @@ static struct op_next repair_end(struct operation *o)
     return op_end(&o->op, OK);
 }
 
+/* Another one would go on here, unless it has to go back to what failed. */
+static void repair_place(struct operation *o)
+{
+    struct work *w = o->work;
+    if (!w->pieces_failed)
+        o->place = arena_printf(&o->arena, "%lld", (long long)w->pieces[w->piece].after);
+    log_note_rarely(o->shard->io, log_ns, LOG_INFO, "repair",
+                    "id=%llu ranges=%zu of=%zu start_token=%s", (unsigned long long)o->id, w->piece,
+                    w->pieces_count, o->place);
+}
+
 static struct op_next repair_piece(struct op *op)
 {
     struct operation *o = operation_of(op);
@@ -145,7 +161,7 @@ static struct op_next repair_piece(struct op *op)
         return op_end(op, op->stop);
     if (w->piece == w->pieces_count)
         return repair_end(o);
-    o->place = arena_printf(&o->arena, "%lld", (long long)w->pieces[w->piece].after);
+    repair_place(o);
     o->at = 0;
     w->has_failed = false;
     w->clearing = (struct clearing){ .shard = o->shard,
@@ -161,6 +177,8 @@ static struct op_next repair_table(struct op *op)
     if (op->stop)
         return op_end(op, op->stop);
     if (o->at == o->tables_count && w->is_all && !w->has_failed) {
+        if (is_any_new(o))
+            w->clearing.began_ns = w->listed_ns;
         clearing_start(&w->clearing, op);
         return op_wait(REPAIR_CLEARED);
     }
@@ -196,14 +214,18 @@ static void repair_add(struct operation *o)
     s->retries += w->part.retries;
 }
 
+static void node_print(const struct operation *o, unsigned node, char address[IO_ADDR_TEXT_BYTES])
+{
+    io_addr_print(&cluster_ring(o->shard->cluster)->nodes[node - 1].native, address);
+}
+
 static void repair_note_failure(struct operation *o)
 {
     struct work *w = o->work;
-    const struct ring *ring = cluster_ring(o->shard->cluster);
     const struct table *t = o->tables[o->at];
     char address[IO_ADDR_TEXT_BYTES] = "";
     if (w->wait.err == ERR_UNAVAILABLE && w->part.missing)
-        io_addr_print(&ring->nodes[w->part.missing - 1].native, address);
+        node_print(o, w->part.missing, address);
     if (o->failed.err == OK)
         (void)report_set(&o->failed, w->wait.err, "%s.%s behind token %lld: %s%s%s", t->keyspace,
                          t->name, (long long)w->part.reached, err_text(w->wait.err),
@@ -212,10 +234,26 @@ static void repair_note_failure(struct operation *o)
     w->has_failed = true;
 }
 
+/* Its replicas are equal, but somebody goes on taking them for what they were. */
+static void repair_note_unknown(struct operation *o)
+{
+    struct work *w = o->work;
+    char address[IO_ADDR_TEXT_BYTES];
+    enum err err = w->clearing.req.err;
+    node_print(o, w->clearing.node, address);
+    if (o->failed.err == OK)
+        (void)report_set(&o->failed, err,
+                         "behind token %lld all copies are equal, but %s has not taken note: %s",
+                         (long long)w->clearing.range.after, address, err_text(err));
+    w->pieces_failed++;
+}
+
 static struct op_next repair_repaired(struct op *op)
 {
     struct operation *o = operation_of(op);
     struct work *w = o->work;
+    if (op->stop)
+        coordinator_cancel(&w->wait);
     if (w->wait.busy)
         return op_wait(REPAIRED);
     repair_add(o);
@@ -233,7 +271,10 @@ static struct op_next repair_cleared(struct op *op)
     struct work *w = o->work;
     if (w->clearing.req.busy)
         return op_wait(REPAIR_CLEARED);
-    w->silent += w->clearing.silent;
+    if (op->stop)
+        return op_end(op, op->stop);
+    if (w->clearing.req.err != OK)
+        repair_note_unknown(o);
     o->done = ++w->piece;
     return op_goto(REPAIR_PIECE);
 }
@@ -270,6 +311,12 @@ static void repair_tell(struct operation *o)
     json_close(&j);
     json_text(&j, "place", o->place);
     json_close(&j);
+}
+
+static void repair_release(struct operation *o)
+{
+    struct work *w = o->work;
+    repair_tell(o);
     arena_deinit(&w->piece_arena);
 }
 
@@ -287,5 +334,5 @@ const struct operation_verb operation_repair = {
     .takes = "keyspace table start_token is_validate mebibytes ",
     .states = repair_states,
     .work_bytes = sizeof(struct work),
-    .release = repair_tell,
+    .release = repair_release,
 };

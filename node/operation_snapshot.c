@@ -121,11 +121,14 @@ static struct op_next clear_begin(struct op *op)
 {
     struct operation *o = operation_of(op);
     struct work *w = o->work;
+    bool is_all;
     w->choice = (struct snapshot_choice){ form_get(&o->form, "keyspace"),
                                           form_get(&o->form, "table"), form_get(&o->form, "tag") };
-    if (!w->choice.tag && !form_get(&o->form, "all"))
+    if (operation_flag(o, "all", &is_all) != OK)
+        return op_end(op, o->failed.err);
+    if (!w->choice.tag && !is_all)
         return operation_fail(o, ERR_INVALID, "say which: --tag TAG, or --all");
-    if (w->choice.tag && form_get(&o->form, "all"))
+    if (w->choice.tag && is_all)
         return operation_fail(o, ERR_INVALID, "--tag and --all contradict one another");
     snapshots_remove(o->shard->io, &w->req, op, data_folder(o), &w->choice, &o->arena, &w->found);
     return op_wait(CLEAR_DONE);

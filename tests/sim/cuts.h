@@ -1,0 +1,26 @@
+/* cuts.h - a story that is cut after every event: told for each seed, each victim and each number
+ * of events, in a world of its own, until the story is over before the cut comes.
+ *
+ *     program [--seed S] [--count N] [--every K]
+ *     program --seed S --victim V --after K            one world: what a failure names
+ */
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include "tests/sim/stage.h"
+
+struct cut {
+    uint64_t seed, after; /* events */
+    int victim;           /* 0 .. victims - 1: what that is, the story knows */
+    bool is_past;         /* the story says so: it was over before the cut */
+};
+extern struct cut cut; /* of the world that is told now */
+
+struct cut_words {
+    uint64_t first, count, every; /* seeds; events between two cuts */
+    bool is_one;                  /* the world that `cut` says, no other */
+};
+struct cut_words cut_words_of(int argc, char **argv);
+/* Tells it in the world of `cut`; false, and it is said which one, when something was wrong. */
+bool cut_tell(void (*story)(struct stage *));
+/* Tells it in every world that the words ask for; how many were red. */
+uint64_t cut_tell_all(const struct cut_words *, int victims, void (*story)(struct stage *));

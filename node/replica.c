@@ -90,6 +90,18 @@ static void hop_home(struct io *io, struct io_mail *mail)
     slab_release(&s->slab, h, sizeof *h);
 }
 
+/* Sends a copy of `what` there; *req completes when it is home. */
+static void hop_begin(struct shard *s, int shard, const struct hop *what, struct io_req *req,
+                      struct op *op)
+{
+    struct hop *h = shard_piece(s, sizeof *h);
+    *h = *what;
+    h->done = req;
+    h->mail = (struct io_mail){ .there = hop_there, .home = hop_home };
+    io_req_begin(req, op);
+    shard_post(s, shard, &h->mail);
+}
+
 static void replica_apply(void *context, struct io_req *req, struct op *op, int64_t token,
                           struct bytes mutation, uint64_t deadline_ns)
 {
@@ -99,14 +111,8 @@ static void replica_apply(void *context, struct io_req *req, struct op *op, int6
         store_apply_by(s->store, req, op, mutation, deadline_ns);
         return;
     }
-    struct hop *h = shard_piece(s, sizeof *h);
-    h->kind = HOP_APPLY;
-    h->mutation = mutation;
-    h->deadline_ns = deadline_ns;
-    h->done = req;
-    h->mail = (struct io_mail){ .there = hop_there, .home = hop_home };
-    io_req_begin(req, op);
-    shard_post(s, owner, &h->mail);
+    struct hop hop = { .kind = HOP_APPLY, .mutation = mutation, .deadline_ns = deadline_ns };
+    hop_begin(s, owner, &hop, req, op);
 }
 
 /* Shard 0 leads.  It does not send itself there: that would hold a credit of a way that its own
@@ -122,13 +128,8 @@ void replica_truncate(struct shard *s, struct io_req *req, struct op *op, enum t
         erase_start(s, req, op, table);
         return;
     }
-    struct hop *h = shard_piece(s, sizeof *h);
-    h->kind = HOP_TRUNCATE;
-    h->table = *table;
-    h->done = req;
-    h->mail = (struct io_mail){ .there = hop_there, .home = hop_home };
-    io_req_begin(req, op);
-    shard_post(s, 0, &h->mail);
+    struct hop hop = { .kind = HOP_TRUNCATE, .table = *table };
+    hop_begin(s, 0, &hop, req, op);
 }
 
 void replica_batch(void *context, struct io_req *req, struct op *op, struct bytes request,
@@ -140,13 +141,8 @@ void replica_batch(void *context, struct io_req *req, struct op *op, struct byte
         batchlog_take(s->batchlog, req, op, request);
         return;
     }
-    struct hop *h = shard_piece(s, sizeof *h);
-    h->kind = HOP_BATCH;
-    h->mutation = request;
-    h->done = req;
-    h->mail = (struct io_mail){ .there = hop_there, .home = hop_home };
-    io_req_begin(req, op);
-    shard_post(s, 0, &h->mail);
+    struct hop hop = { .kind = HOP_BATCH, .mutation = request };
+    hop_begin(s, 0, &hop, req, op);
 }
 
 static void replica_read(void *context, struct io_req *req, struct op *op, const struct read *read,

@@ -10,6 +10,8 @@ struct replica_slot replica_slot(struct shard *);
 void replica_request(void *context, struct cluster_request *);
 /* Answers one that came too late: the shard stops. */
 void replica_turn_away(struct shard *, struct cluster_request *);
+/* A mutation of another node was not applied, before the store has seen it: why. */
+void count_unapplied(struct shard *, enum err);
 /* Takes up what came before the store was open. */
 void replica_unpark(struct shard *);
 /* Asks this node's batchlog, which is shard 0's. */
@@ -21,5 +23,10 @@ enum truncate_round {
     TRUNCATE_HINTS = 1, /* hints of the table are given up, on every shard of this node */
     TRUNCATE_ROWS = 2,  /* it is emptied there */
 };
+enum { TRUNCATE_BODY_BYTES = 17 };
+void truncate_encode(enum truncate_round, const struct uuid *table,
+                     uint8_t body[TRUNCATE_BODY_BYTES]);
+/* False: it is none; a round that is not known here is none of ours to guess. */
+bool truncate_decode(struct bytes body, enum truncate_round *, struct uuid *table);
 void replica_truncate(struct shard *, struct io_req *, struct op *, enum truncate_round,
                       const struct uuid *table);

@@ -53,7 +53,7 @@ static struct op_next serve_catch_up(struct op *op)
     return op_wait(RUN);
 }
 
-static void count_unapplied(struct shard *s, enum err err)
+void count_unapplied(struct shard *s, enum err err)
 {
     s->counts.unapplied_late += err == ERR_TIMEOUT;
     s->counts.unapplied_behind += err == ERR_BEHIND;
@@ -82,6 +82,7 @@ static struct op_next serve_run(struct op *op)
 {
     struct serve *v = serve_of(op);
     struct cluster_request *r = v->request;
+    enum truncate_round round;
     struct uuid table;
     if (v->wait.busy)
         return op_wait(RUN);
@@ -104,9 +105,8 @@ static struct op_next serve_run(struct op *op)
             return serve_fail(v, err);
     } else if (r->verb == VERB_BATCH) {
         v->slot.batch(v->shard, &v->wait, op, r->body, r->deadline_ns);
-    } else if (r->verb == VERB_TRUNCATE && r->body.size == sizeof table.b + 1) {
-        memcpy(table.b, r->body.data + 1, sizeof table.b);
-        replica_truncate(v->shard, &v->wait, op, (enum truncate_round)r->body.data[0], &table);
+    } else if (r->verb == VERB_TRUNCATE && truncate_decode(r->body, &round, &table)) {
+        replica_truncate(v->shard, &v->wait, op, round, &table);
     } else {
         return serve_fail(v, ERR_PROTOCOL);
     }
@@ -198,7 +198,11 @@ static bool serve_now(struct shard *s, struct cluster_request *r)
 
 void replica_turn_away(struct shard *s, struct cluster_request *r)
 {
+    struct cursor hints = cursor_of(r->body);
+    struct bytes mutation;
     if (r->verb == VERB_APPLY)
+        count_unapplied(s, ERR_STOPPED);
+    while (r->verb == VERB_HINTS && hints_body_next(&hints, &mutation))
         count_unapplied(s, ERR_STOPPED);
     cluster_answer(r, ERR_STOPPED, (struct bytes){ 0 });
 }

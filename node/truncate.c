@@ -19,7 +19,7 @@ struct truncate {
     struct shard *shard;
     struct truncate_call *call;
     enum truncate_round round;
-    uint8_t body[1 + sizeof(struct uuid)];
+    uint8_t body[TRUNCATE_BODY_BYTES];
     struct uuid table;
     uint64_t deadline_ns;
     struct arena arena;
@@ -35,6 +35,24 @@ static const struct op_state truncate_states[] = {
     [ASK] = { "ask", truncate_ask, TO(GATHER) },
     [GATHER] = { "gather", truncate_gather, TO(GATHER) | TO(ASK) },
 };
+
+void truncate_encode(enum truncate_round round, const struct uuid *table,
+                     uint8_t body[TRUNCATE_BODY_BYTES])
+{
+    body[0] = (uint8_t)round;
+    memcpy(body + 1, table->b, sizeof table->b);
+}
+
+bool truncate_decode(struct bytes body, enum truncate_round *round, struct uuid *table)
+{
+    bool is_known = body.size == TRUNCATE_BODY_BYTES &&
+                    (body.data[0] == TRUNCATE_HINTS || body.data[0] == TRUNCATE_ROWS);
+    if (!is_known)
+        return false;
+    *round = (enum truncate_round)body.data[0];
+    memcpy(table->b, body.data + 1, sizeof table->b);
+    return true;
+}
 
 static struct truncate *truncate_of(struct op *op) { return owner_of(op, struct truncate, op); }
 
@@ -61,8 +79,7 @@ static struct op_next truncate_ask(struct op *op)
         io_req_end(&t->call->req, err);
         return op_end(op, err);
     }
-    t->body[0] = (uint8_t)t->round;
-    memcpy(t->body + 1, t->table.b, sizeof t->table.b);
+    truncate_encode(t->round, &t->table, t->body);
     for (unsigned n = 1; n <= ring->nodes_count; n++) {
         struct cluster_message m = { .node = n,
                                      .verb = VERB_TRUNCATE,

@@ -17,11 +17,10 @@
 enum { HINTS_CLOSE };
 
 void hints_open(struct io_req *req, struct op *op, const struct hints_options *options,
-                struct hints **out, struct report *failed)
+                struct hints **out)
 {
     struct hints *h = mem_zalloc(sizeof *h);
     const struct ring *ring = cluster_ring(options->cluster);
-    (void)failed; /* nothing that is found there stops a start */
     h->options = *options;
     h->io = options->io;
     h->cluster = options->cluster;

@@ -78,10 +78,9 @@ struct hints_options { /* what it points to lives until the hints are closed */
     void (*apply)(void *context, struct io_req *, struct op *, int64_t token, struct bytes mutation,
                   uint64_t deadline_ns);
 };
-/* Reads what is there; *out is set with OK.  A damaged journal never stops a start: what does not
- * verify is counted (DAMAGED) and said in the log. */
-void hints_open(struct io_req *, struct op *, const struct hints_options *, struct hints **out,
-                struct report *failed);
+/* Reads what is there, sets *out and completes with OK.  A damaged journal never stops a start:
+ * what does not verify is counted (DAMAGED) and said in the log. */
+void hints_open(struct io_req *, struct op *, const struct hints_options *, struct hints **out);
 /* Ends deliveries, writes the marks, syncs and closes; *hints becomes NULL at once. */
 void hints_close(struct hints **, struct io_req *, struct op *);
 

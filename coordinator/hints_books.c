@@ -202,14 +202,15 @@ void books_give_up(struct hint_journal *j, const struct uuid *table, enum hint_d
     }
 }
 
-void books_lost(struct hint_journal *j, uint64_t count, struct journal_position at)
+void books_lost(struct hint_journal *j, uint64_t count, struct journal_position at,
+                int64_t since_us)
 {
     struct hint_tally *t = tally_of(j, &no_table);
     t->written += count;
     t->given_up[HINT_DROP_DAMAGED] += count;
     j->damage = at;
     tally_check(t);
-    tell_lost(j, NULL, 1);
+    tell_lost(j, NULL, since_us);
 }
 
 void books_pass_begin(struct hint_journal *j)
@@ -223,8 +224,11 @@ void books_pass_end(struct hint_journal *j, struct journal_position limit, uint6
 {
     size_t at = 0;
     uint64_t lost = 0;
+    int64_t since_us = INT64_MAX;
     for (struct hint_tally *t; (t = map_next(&j->tallies, &at));) {
         lost += t->to_see;
+        if (t->to_see && t->oldest_us && t->oldest_us < since_us)
+            since_us = t->oldest_us;
         for (; t->to_see > 0 && tally_given_up(t) > 0; t->to_see--)
             settle_given_up(t);
         ensure(t->pending >= t->to_see);
@@ -242,7 +246,7 @@ void books_pass_end(struct hint_journal *j, struct journal_position limit, uint6
         j->bytes = 0;
     if (!lost)
         return;
-    tell_lost(j, NULL, 1);
+    tell_lost(j, NULL, since_us < INT64_MAX ? since_us : 1);
     log_note(j->target->hints->io, LOG_WARN, "hints_damaged", "folder=%s hints=%llu", j->path,
              (unsigned long long)lost);
 }

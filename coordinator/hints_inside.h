@@ -161,8 +161,8 @@ void books_restore(struct hint_journal *, const struct hint_record *mark);
 void books_settle(struct hint_journal *, const struct hint_item *);
 void books_give_up(struct hint_journal *, const struct uuid *table, enum hint_drop,
                    struct journal_position before);
-/* Hints that were there and cannot be read any more, of no table that is known. */
-void books_lost(struct hint_journal *, uint64_t count, struct journal_position);
+/* Hints that cannot be read any more, of no table that is known; none of them is older (1: any). */
+void books_lost(struct hint_journal *, uint64_t count, struct journal_position, int64_t since_us);
 void books_pass_begin(struct hint_journal *);
 /* All up to the limit has been seen: what was not is DAMAGED. */
 void books_pass_end(struct hint_journal *, struct journal_position limit, uint64_t number);

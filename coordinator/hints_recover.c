@@ -31,6 +31,7 @@ struct recovery {
     struct hint_journal *journal; /* being read */
     struct journal_replay seen;
     uint64_t next_number; /* expected of the next hint */
+    int64_t seen_us;      /* when the last one was kept; 1: none has been seen */
     uint64_t parts_bytes;
     bool has_hole; /* since the last hint */
 };
@@ -141,7 +142,7 @@ static struct op_next recover_folder(struct op *op)
 static void numbers_seen(struct recovery *r, uint64_t upto, struct journal_position at)
 {
     if (r->has_hole && upto > r->next_number && hint_order(r->journal->done, at) <= 0)
-        books_lost(r->journal, upto - r->next_number, at);
+        books_lost(r->journal, upto - r->next_number, at, r->seen_us);
     r->has_hole = false;
     r->next_number = u64_max(r->next_number, upto);
 }
@@ -152,6 +153,7 @@ static void hint_found(struct recovery *r, const struct hint_record *hint,
     struct hint_journal *j = r->journal;
     numbers_seen(r, hint->number, at);
     r->next_number = hint->number + 1;
+    r->seen_us = hint->kept_us;
     j->number = u64_max(j->number, r->next_number);
     if (hint_order(j->kept, at) <= 0) {
         struct hint_written written = {
@@ -217,6 +219,7 @@ static struct op_next recover_marks(struct op *op)
                                        .context = r };
     r->next_number = j->done_number;
     r->has_hole = false;
+    r->seen_us = 1;
     r->parts_bytes = 0;
     journal_read_as(r->hints->io, &r->req, op, &reading, &r->seen);
     return op_wait(RECOVER_HINTS);

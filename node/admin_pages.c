@@ -312,10 +312,10 @@ static const struct page { /* nothing written: a shard cannot tell */
 } pages[] = {
     { "/api/v1/info", "application/json", &errand_counts, page_info },
     { "/api/v1/status", "application/json", &errand_counts, page_status },
-    { "/api/v1/writes", "application/json", &errand_owing, page_writes },
+    { "/api/v1/writes", "application/json", &errand_missing, page_writes },
     { "/api/v1/gossip", "application/json", &errand_gossip, gossip_json },
-    { "/api/v1/hints", "application/json", &errand_hints, page_hints },
-    { "/api/v1/divergence", "application/json", &errand_divergence, page_divergence },
+    { "/api/v1/hints", "application/json", &errand_missing, page_hints },
+    { "/api/v1/divergence", "application/json", &errand_missing, page_divergence },
     { "/api/v1/snapshots", "application/json", &errand_snapshots, page_snapshots },
     { "/api/v1/compactions", "application/json", &errand_compactions, page_compactions },
     { "/api/v1/compactions/history", "application/json", &errand_compaction_history, page_history },

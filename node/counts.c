@@ -74,6 +74,7 @@ void counts_take(struct shard *s, struct counts *out)
 #define X(name, kind, value, text) out->values[COUNT_##name] = value;
     COUNTS_LIST(X)
 #undef X
+    divergence_of_shard(s, &out->apart);
     out->read_ns = s->counts.read_ns;
     out->write_ns = s->counts.write_ns;
 }
@@ -82,6 +83,9 @@ void counts_add(struct counts *into, const struct counts *from)
 {
     for (size_t i = 0; i < COUNTS_COUNT; i++)
         into->values[i] += from->values[i];
+    into->apart.hints_ms = u64_max(into->apart.hints_ms, from->apart.hints_ms);
+    into->apart.unknown_ms = u64_max(into->apart.unknown_ms, from->apart.unknown_ms);
+    into->apart.under_way_ms = u64_max(into->apart.under_way_ms, from->apart.under_way_ms);
     histogram_merge(&into->read_ns, &from->read_ns);
     histogram_merge(&into->write_ns, &from->write_ns);
 }
@@ -114,12 +118,28 @@ static void metrics_summary(const struct histogram *h, const char *name, const c
                (double)h->sum / 1e9, name, (unsigned long long)h->count);
 }
 
+static void metrics_divergence(const struct divergence *d, struct buf *out)
+{
+    const struct {
+        const char *why;
+        uint64_t ms;
+    } all[] = { { "hints", d->hints_ms },
+                { "unknown", d->unknown_ms },
+                { "under_way", d->under_way_ms } };
+    buf_put_text(out, "# HELP rondo_divergence_seconds age of the oldest write that may be missing "
+                      "on a replica\n# TYPE rondo_divergence_seconds gauge\n");
+    for (size_t i = 0; i < array_count(all); i++)
+        buf_printf(out, "rondo_divergence_seconds{why=\"%s\"} %.3f\n", all[i].why,
+                   (double)all[i].ms / 1e3);
+}
+
 void counts_metrics(const struct counts *c, struct buf *out)
 {
     for (size_t i = 0; i < COUNTS_COUNT; i++)
         buf_printf(out, "# HELP rondo_%s %s\n# TYPE rondo_%s %s\nrondo_%s %llu\n", names[i].name,
                    names[i].text, names[i].name, names[i].kind, names[i].name,
                    (unsigned long long)c->values[i]);
+    metrics_divergence(&c->apart, out);
     metrics_summary(&c->read_ns, "read_latency", "reads, from frame to answer", out);
     metrics_summary(&c->write_ns, "write_latency", "writes, from frame to answer", out);
 }

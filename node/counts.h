@@ -1,12 +1,14 @@
 /* counts.h - what a shard has counted, in one flat list: for metrics, for status, for benchmarks.
  *
  * One table gives the names, the kinds and the sentences; a snapshot is an array of numbers, so
- * snapshots of shards add up.  Private to node/.
+ * snapshots of shards add up.  Beside it stand what does not: ages and latencies.  Private to
+ * node/.
  */
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 #include "base/histogram.h"
 #include "base/json.h"
+#include "node/divergence.h"
 
 struct shard;
 
@@ -156,6 +158,7 @@ enum counts_name {
 };
 struct counts {
     uint64_t values[COUNTS_COUNT];
+    struct divergence apart; /* of several shards: the greatest */
     struct histogram read_ns, write_ns;
 };
 

@@ -6,7 +6,8 @@
  *
  * Everything that a part needs is in the arena of the request, made here; a part writes the answers
  * of its own mutations, and nothing else.  A part whose shard is behind the sender's epoch fetches
- * the metadata first, so a table that it does not know then has been dropped.
+ * the metadata first, so a table that it does not know then has been dropped.  What is answered and
+ * not applied is counted by its reason, as other mutations are (serve.c).
  *
  * Giving up a table's hints on all shards is an errand to each.
  */
@@ -35,29 +36,42 @@ static void range_lose(struct shard *s, int64_t token, int64_t since_us)
     owed_let_go(s->owed, &hold);
 }
 
-static void hinting_lost(void *context, const int64_t *token, int64_t since_us)
+/* Any range. */
+static void ranges_lose(struct shard *s, int64_t since_us)
 {
-    struct shard *s = context;
     const struct ring *ring = cluster_ring(s->cluster);
-    if (!s->owed) { /* while both are being opened */
-        s->has_lost_hints = true;
-        return;
-    }
-    if (token) {
-        range_lose(s, *token, since_us);
-        return;
-    }
     for (size_t i = 0; i < ring->tokens_count; i++)
         range_lose(s, ring->tokens[i].token, since_us);
     if (ring->tokens[ring->tokens_count - 1].token < INT64_MAX)
         range_lose(s, INT64_MAX, since_us);
 }
 
+int64_t hinting_since_us(const struct shard *s, int64_t kept_us)
+{
+    int64_t most_us = (int64_t)(s->config->write_request_timeout_ns / 1000);
+    return kept_us > most_us ? kept_us - most_us : 1;
+}
+
+static void hinting_lost(void *context, const int64_t *token, int64_t since_us)
+{
+    struct shard *s = context;
+    since_us = hinting_since_us(s, since_us);
+    if (!s->owed) { /* while both are being opened */
+        bool is_older = !s->lost_hints_us || since_us < s->lost_hints_us;
+        s->lost_hints_us = is_older ? since_us : s->lost_hints_us;
+        return;
+    }
+    if (token)
+        range_lose(s, *token, since_us);
+    else
+        ranges_lose(s, since_us);
+}
+
 void hinting_opened(struct shard *s)
 {
-    if (s->has_lost_hints)
-        hinting_lost(s, NULL, 1);
-    s->has_lost_hints = false;
+    if (s->lost_hints_us)
+        ranges_lose(s, s->lost_hints_us);
+    s->lost_hints_us = 0;
 }
 
 static void hinting_apply(void *context, struct io_req *req, struct op *op, int64_t token,
@@ -74,7 +88,6 @@ void hinting_open(struct shard *s, struct io_req *req, struct op *op)
     uint64_t shards = (uint64_t)io_shards(s->io);
     const struct ring *ring = cluster_ring(s->cluster);
     uint64_t others = ring->nodes_count > 1 ? ring->nodes_count - 1 : 1;
-    struct report ignored = { 0 };
     struct hints_options options = {
         .io = s->io,
         .cluster = s->cluster,
@@ -89,7 +102,7 @@ void hinting_open(struct shard *s, struct io_req *req, struct op *op)
         .lost = hinting_lost,
         .apply = hinting_apply,
     };
-    hints_open(req, op, &options, &s->hints, &ignored);
+    hints_open(req, op, &options, &s->hints);
 }
 
 /* ---- what others have kept for this node ---- */
@@ -100,7 +113,7 @@ struct hinted { /* one mutation of a request */
     struct hinted *next;
     struct bytes mutation;
     struct io_req req;
-    uint8_t *err; /* its byte of the answer */
+    size_t at; /* its byte of the answer */
 };
 struct hinted_part { /* of one shard */
     struct op op;
@@ -149,7 +162,9 @@ static struct op_next part_caught_up(struct op *op)
     if (p->catch_up.busy)
         return op_wait(PART_CAUGHT_UP);
     enum err err = p->catch_up.err == OK ? OK : ERR_BEHIND;
-    if (!s->store || s->is_stopping)
+    if (s->is_stopping)
+        err = ERR_STOPPED;
+    else if (!s->store)
         err = ERR_OVERLOADED;
     else if (io_now(s->io) > p->all->request->deadline_ns)
         err = ERR_TIMEOUT; /* who kept it does not count on it any more */
@@ -157,6 +172,8 @@ static struct op_next part_caught_up(struct op *op)
         h->req.err = err;
         if (err == OK)
             store_apply_by(s->store, &h->req, op, h->mutation, p->all->request->deadline_ns);
+        else
+            count_unapplied(s, err);
     }
     return op->waiting ? op_wait(PART_APPLIED) : op_goto(PART_APPLIED);
 }
@@ -167,7 +184,7 @@ static struct op_next part_applied(struct op *op)
     if (op->waiting)
         return op_wait(PART_APPLIED);
     for (struct hinted *h = p->first; h; h = h->next)
-        *h->err = (uint8_t)h->req.err;
+        p->all->errs[h->at] = (uint8_t)h->req.err;
     return op_end(op, OK);
 }
 
@@ -224,29 +241,14 @@ static enum err hinted_split(struct hinted_request *v, int shards)
         int shard = err == OK ? ring_shard(m.token, shards) : 0;
         ensure(shard < shards && last[shard]);
         h->mutation = mutation;
+        h->at = v->count++;
         *last[shard] = h;
         last[shard] = &h->next;
-        v->count++;
     }
-    return c.bad || v->count == 0 ? ERR_CORRUPT : OK;
-}
-
-/* Each mutation's byte of the answer: in the order of the body, which is that of its memory. */
-static void hinted_number(struct hinted_request *v, int shards)
-{
-    v->errs = arena_alloc(&v->request->arena, v->count);
-    struct hinted *next[NODE_SHARDS_MAX];
-    for (int i = 0; i < shards; i++)
-        next[i] = v->parts[i].first;
-    for (size_t n = 0; n < v->count; n++) {
-        int first = -1;
-        for (int i = 0; i < shards; i++)
-            if (next[i] && (first < 0 || next[i]->mutation.data < next[first]->mutation.data))
-                first = i;
-        ensure(first >= 0);
-        next[first]->err = &v->errs[n];
-        next[first] = next[first]->next;
-    }
+    if (c.bad || v->count == 0)
+        return ERR_CORRUPT;
+    v->errs = arena_alloc(arena, v->count);
+    return OK;
 }
 
 void hinting_serve(struct shard *s, struct cluster_request *r)
@@ -261,7 +263,6 @@ void hinting_serve(struct shard *s, struct cluster_request *r)
         cluster_answer(r, err, (struct bytes){ 0 });
         return;
     }
-    hinted_number(v, shards);
     s->served_count++;
     for (int i = 0; i < shards; i++)
         v->away += v->parts[i].first != NULL;

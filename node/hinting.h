@@ -3,7 +3,7 @@
  */
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-#include "node/errand.h"
+#include "node/missing.h"
 
 /* One of so many even shares of a throttle; 0 stays 0: no limit. */
 static inline uint64_t hinting_share(uint64_t bytes, uint64_t parts)
@@ -12,6 +12,9 @@ static inline uint64_t hinting_share(uint64_t bytes, uint64_t parts)
 }
 /* Opens this shard's hints: shard->hints. */
 void hinting_open(struct shard *, struct io_req *, struct op *);
+/* No write of a hint that was kept at that wall time, or later, began before this one: a hint is
+ * kept when the write's time is up, at the latest. */
+int64_t hinting_since_us(const struct shard *, int64_t kept_us);
 /* The set of what is owed is open, too: what was found damaged is unknown from now on. */
 void hinting_opened(struct shard *);
 
@@ -21,6 +24,5 @@ void hinting_serve(struct shard *, struct cluster_request *);
 void hinting_erase(struct shard *, struct io_req *, struct op *, const struct uuid *table);
 
 /* ---- what is told: hinting_told.c ---- */
-/* What each shard knows, for the admin page, the system table and operations: e->result. */
-extern const struct errand_kind errand_hints;
+/* The whole answer of GET /api/v1/hints; the errands (errand_missing) are home and went well. */
 void hinting_json(struct shard *, const struct errands *, struct buf *body);

@@ -17,10 +17,17 @@
  *     apart.c      files of another number of shards
  *     replica.c    writes to own shards            gather.c     reads of own shards
  *     serve.c      requests of other nodes
+ *     hinting*.c   hints of this node, and those that others have kept for it
+ *     clearing.c   what was unknown is known again, on every shard of every node
+ *     missing.c    what replicas may miss, as all shards know it: owing.c tells of writes,
+ *                  hinting_told.c of hints, divergence.c of how old it is
  *     system*.c    the tables that the node makes up: system, system_schema, system_views
- *     admin.c      HTTP: status, health, metrics, operations
- *     operation*.c what takes its time: flush, ...   errand.c   the same on every shard
+ *     gossip_view.c  what is heard of the others   tables.c     what there is of each table
+ *     admin*.c     HTTP: status, health, metrics, operations; http.c, form.c: its bytes
+ *     operation*.c what takes its time: flush, repair, ...      errand.c   the same on every shard
+ *     snapshot.c   hard links of a table's files   compact_wish.c   what COMPACT is asked for
  *     compactions*.c what the shards' compactors do, have done and have to do
+ *     tool_machine.c what only the real machine knows: cores, memory, who has a port
  *     mark.c       the clock's mark on disk, which timestamps stay behind
  *     post.c       mail between shards           plan.c       memory_limit divided
  *     ranges.c     token ranges of this node, for compactions

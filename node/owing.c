@@ -7,42 +7,10 @@
  *      "unknown": [{"after": "-123", "upto": "456", "since_ms": n}]}
  *
  * In each target sent = in_flight + acknowledged + hinted + the sum of refused.  A range that is
- * unknown to several shards is one here, since the earliest of them.  Tokens are texts: JSON's
- * numbers do not hold them.
+ * unknown to several shards is one here, since the earliest of them.
  */
 // SPDX-License-Identifier: Apache-2.0
 #include "node/owing.h"
-
-#include <stdlib.h>
-
-static void note_book(void *context, unsigned node, const struct coordinator_book *book)
-{
-    struct owing *o = context;
-    o->books[node - 1] = *book;
-}
-
-static void note_unknown(void *context, const struct owed_unknown *unknown)
-{
-    struct owing *o = context;
-    ensure(o->unknown_count < o->counts.unknown);
-    o->unknown[o->unknown_count++] = *unknown;
-}
-
-static void ask_owing(struct errand *e)
-{
-    const struct shard *s = e->shard;
-    struct owing *o = arena_new(&e->arena, struct owing);
-    e->result = o;
-    if (s->coordinator)
-        coordinator_books(s->coordinator, note_book, o);
-    if (!s->owed)
-        return;
-    owed_counts(s->owed, &o->counts);
-    o->unknown = arena_array(&e->arena, struct owed_unknown, o->counts.unknown);
-    owed_unknown_each(s->owed, note_unknown, o);
-}
-
-const struct errand_kind errand_owing = { .begin = ask_owing };
 
 static void add_book(void *context, unsigned node, const struct coordinator_book *book)
 {
@@ -89,7 +57,7 @@ static void targets_json(struct shard *s, const struct errands *errands, struct 
     for (size_t n = 0; n < ring->nodes_count; n++) {
         struct coordinator_book sum = { 0 };
         for (int i = 0; i < errands->count; i++)
-            coordinator_book_add(&sum, &((struct owing *)errands->each[i].result)->books[n]);
+            coordinator_book_add(&sum, &missing_of(errands, i)->books[n]);
         if (sum.sent)
             book_json(j, &ring->nodes[n], &sum);
     }
@@ -100,7 +68,7 @@ static void owed_json(const struct errands *errands, struct json *j)
 {
     struct owed_counts sum = { 0 };
     for (int i = 0; i < errands->count; i++) {
-        const struct owed_counts *c = &((struct owing *)errands->each[i].result)->counts;
+        const struct owed_counts *c = &missing_of(errands, i)->owed;
         sum.ranges += c->ranges;
         sum.holds += c->holds;
         sum.entered += c->entered;
@@ -114,47 +82,14 @@ static void owed_json(const struct errands *errands, struct json *j)
     json_close(j);
 }
 
-static int unknown_order(const void *a, const void *b)
-{
-    const struct owed_unknown *x = a, *y = b;
-    if (x->range.after != y->range.after)
-        return x->range.after < y->range.after ? -1 : 1;
-    if (x->range.upto != y->range.upto)
-        return x->range.upto < y->range.upto ? -1 : 1;
-    return x->since_us < y->since_us ? -1 : x->since_us > y->since_us;
-}
-
-static void token_json(struct json *j, const char *name, int64_t token)
-{
-    char text[24];
-    snprintf(text, sizeof text, "%lld", (long long)token);
-    json_text(j, name, text);
-}
-
 static void unknown_json(const struct errands *errands, struct arena *arena, struct json *j)
 {
-    size_t count = 0;
-    for (int i = 0; i < errands->count; i++)
-        count += ((struct owing *)errands->each[i].result)->unknown_count;
-    struct owed_unknown *all = arena_array(arena, struct owed_unknown, count);
-    size_t at = 0;
-    for (int i = 0; i < errands->count; i++) {
-        const struct owing *o = errands->each[i].result;
-        for (size_t k = 0; k < o->unknown_count; k++)
-            all[at++] = o->unknown[k];
-    }
-    if (count)
-        qsort(all, count, sizeof *all, unknown_order);
+    struct missing_ranges unknown = missing_unknown(errands, arena);
     json_open(j, "unknown", '[');
-    for (size_t k = 0; k < count; k++) {
-        bool is_again = k > 0 && all[k].range.after == all[k - 1].range.after &&
-                        all[k].range.upto == all[k - 1].range.upto;
-        if (is_again)
-            continue;
+    for (size_t i = 0; i < unknown.count; i++) {
         json_open(j, NULL, '{');
-        token_json(j, "after", all[k].range.after);
-        token_json(j, "upto", all[k].range.upto);
-        json_number(j, "since_ms", all[k].since_us / 1000);
+        missing_range_json(j, &unknown.list[i].range);
+        json_number(j, "since_ms", unknown.list[i].since_us / 1000);
         json_close(j);
     }
     json_close(j);

@@ -39,13 +39,14 @@ struct shard {
     struct cluster *cluster;
     struct store *store;         /* NULL until it has been replayed */
     struct compactor *compactor; /* NULL until the store is open, and when it closes */
-    bool has_lost_hints;         /* found damaged before `owed` was open */
-    struct owed *owed;           /* NULL until the store is open, and when it closes */
+    int64_t lost_hints_us; /* kept since then and damaged, found before `owed` was open; 0: none */
+    struct owed *owed;     /* NULL until the store is open, and when it closes */
     struct coordinator *coordinator;
     struct batchlog *batchlog; /* shard 0's */
     struct hints *hints;       /* NULL: not open */
     struct prepared prepared;
     struct list sessions;      /* struct session.link */
+    struct list paused;        /* struct session.pause: not read from until there is room */
     struct list parked;        /* requests of other nodes that came before the store was open */
     struct list idle_requests; /* struct request, for reuse */
     bool has_begun;            /* its store opens, or has opened */

@@ -216,6 +216,7 @@ static struct op_next stage_replay(struct op *op)
         return stage_fail(l, l->wait.err);
     if (l->open_owed.err != OK)
         return stage_fail(l, l->open_owed.err);
+    ensure(l->open_hints.err == OK); /* nothing that is found there stops a start */
     hinting_opened(s);
     struct coordinator_options options = { .io = s->io,
                                            .cluster = s->cluster,
@@ -297,7 +298,8 @@ static struct op_next stage_quiet(struct op *op)
 /* ---- close ---- */
 
 /* What compacts holds files of the store, so it goes before it; as do hints, which speak to other
- * nodes, before the cluster. */
+ * nodes, before the cluster.  What their last answers make unknown has to be remembered, so the set
+ * of what is owed goes after them. */
 static void stage_begin_close(struct life *l)
 {
     struct shard *s = l->shard;
@@ -305,8 +307,6 @@ static void stage_begin_close(struct life *l)
         batchlog_close(&s->batchlog, &l->close_batchlog, &l->stage);
     if (s->coordinator)
         coordinator_free(&s->coordinator);
-    if (s->owed)
-        owed_close(&s->owed, &l->close_owed, &l->stage);
     if (s->hints)
         hints_close(&s->hints, &l->close_hints, &l->stage);
     if (s->compactor)
@@ -319,6 +319,8 @@ static struct op_next stage_leave(struct op *op)
     struct shard *s = l->shard;
     if (l->close_store.busy || l->close_hints.busy)
         return op_wait(LEAVE);
+    if (s->owed)
+        owed_close(&s->owed, &l->close_owed, &l->stage);
     if (s->cluster)
         cluster_close(&s->cluster, &l->close_cluster, &l->stage);
     if (s->store)

@@ -37,7 +37,7 @@ static const struct maker {
     { "system_views", "clients", make_clients, NULL },
     { "system_views", "settings", make_settings, NULL },
     { "system_views", "gossip_info", make_gossip_info, &errand_gossip },
-    { "system_views", "pending_hints", make_pending_hints, &errand_hints },
+    { "system_views", "pending_hints", make_pending_hints, &errand_missing },
     { "system_views", "sstable_tasks", make_sstable_tasks, &errand_compactions },
     { "system_views", "compactions_pending", make_compactions_pending, &errand_compactions },
 };

@@ -117,7 +117,7 @@ static inline enum err kit_open(void)
     asker_init(&kit.asker, kit.rig.sim, s->io);
     kit.options.io = s->io;
     kit.options.cluster = s->cluster;
-    hints_open(&kit.asker.req, &kit.asker.op, &kit.options, &kit.hints, &kit.failed);
+    hints_open(&kit.asker.req, &kit.asker.op, &kit.options, &kit.hints);
     return await_alive(kit.rig.sim, 0, &kit.asker.req);
 }
 static inline void kit_close(void)

@@ -37,12 +37,17 @@ START_TEST(snapshots_of_shards_add_up)
         a.values[i] = i;
         b.values[i] = 1000 * i;
     }
+    a.apart = (struct divergence){ .hints_ms = 5, .unknown_ms = 7 };
+    b.apart = (struct divergence){ .hints_ms = 4, .unknown_ms = 9, .under_way_ms = 1 };
     histogram_add(&a.read_ns, 1000);
     histogram_add(&b.read_ns, 3000);
     counts_add(&a, &b);
     for (size_t i = 0; i < COUNTS_COUNT; i++)
         ck_assert_uint_eq(a.values[i], 1001 * i);
     ck_assert_uint_eq(a.read_ns.count, 2);
+    ck_assert_uint_eq(a.apart.hints_ms, 5); /* ages do not: the oldest is the oldest */
+    ck_assert_uint_eq(a.apart.unknown_ms, 9);
+    ck_assert_uint_eq(a.apart.under_way_ms, 1);
 }
 END_TEST
 
@@ -72,6 +77,23 @@ START_TEST(both_faces_show_every_name)
 }
 END_TEST
 
+START_TEST(ages_are_told_in_seconds_whatever_made_them)
+{
+    static const char *const lines[] = { "rondo_divergence_seconds{why=\"hints\"} 1.500\n",
+                                         "rondo_divergence_seconds{why=\"unknown\"} 86400.000\n",
+                                         "rondo_divergence_seconds{why=\"under_way\"} 0.000\n" };
+    static struct counts c;
+    struct buf metrics = { 0 };
+    memset(&c, 0, sizeof c);
+    c.apart = (struct divergence){ .hints_ms = 1500, .unknown_ms = 86400000 };
+    counts_metrics(&c, &metrics);
+    buf_put_u8(&metrics, 0);
+    for (size_t i = 0; i < array_count(lines); i++)
+        ck_assert_msg(strstr((const char *)metrics.data, lines[i]), "%s", lines[i]);
+    buf_deinit(&metrics);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("counts");
@@ -79,6 +101,7 @@ int main(void)
     tcase_add_test(all, names_are_unique_and_fit_for_prometheus);
     tcase_add_test(all, snapshots_of_shards_add_up);
     tcase_add_test(all, both_faces_show_every_name);
+    tcase_add_test(all, ages_are_told_in_seconds_whatever_made_them);
     suite_add_tcase(suite, all);
     SRunner *runner = srunner_create(suite);
     srunner_run_all(runner, CK_NORMAL);

@@ -5,6 +5,7 @@
 #include "io/sim/sim.h"
 #include "model/comparable.h"
 #include "node/compactions.h"
+#include "node/missing.h"
 #include "node/shard.h"
 #include "node/system.h"
 
@@ -50,9 +51,10 @@ static struct seen *seen_new(void)
     return s;
 }
 
-/* What two shards say of compactions of a table that is not virtual. */
-static struct errand each[2];
+/* What two shards say of compactions of a table that is not virtual; and of hints for it. */
+static struct errand each[2], each_missing[2];
 static const struct errands said = { .each = each, .count = 2 };
+static const struct errands said_missing = { .each = each_missing, .count = 2 };
 
 static const struct uuid other = { .b = { 9 } };
 
@@ -92,6 +94,24 @@ static void say(void)
     }
 }
 
+static void say_missing(void)
+{
+    for (size_t i = 0; i < 2; i++) {
+        struct missing *m = arena_new(&arena, struct missing);
+        m->hint_books_count = 1;
+        m->hint_books = arena_new(&arena, struct hint_book);
+        *m->hint_books =
+            (struct hint_book){ .target = 1,
+                                .host_id = cluster_ring(shard->cluster)->nodes[0].host_id,
+                                .table = other,
+                                .written = 1 + i,
+                                .pending = 1 + i,
+                                .oldest_us = 5,
+                                .newest_us = 6 };
+        each_missing[i].result = m;
+    }
+}
+
 static void start(struct io *io, void *arg)
 {
     if (io_self(io) == 0)
@@ -120,6 +140,7 @@ static void setup(void)
         ck_assert(sim_step(sim));
     shard = shard_of(first);
     say();
+    say_missing();
 }
 
 static void teardown(void)
@@ -142,8 +163,12 @@ static struct read whole(const struct table *t)
 static struct seen *see(const struct read *read, struct read_outcome *out)
 {
     struct seen *s = seen_new();
+    const struct table *t = catalog_table_by_id(&shard->catalog, &read->table);
+    bool is_missing = system_asks(t) == &errand_missing;
     *out = (struct read_outcome){ 0 };
-    ck_assert_int_eq(system_read(shard, read, &said, &arena, &s->sink, out), OK);
+    enum err err =
+        system_read(shard, read, is_missing ? &said_missing : &said, &arena, &s->sink, out);
+    ck_assert_int_eq(err, OK);
     ck_assert_uint_eq(out->rows_count, s->count);
     ck_assert_uint_le(s->count, read->rows_limit);
     return s;

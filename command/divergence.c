@@ -13,6 +13,8 @@
 
 static const char page[] = "/api/v1/divergence";
 
+static const double ages_ms = 20 * 365 * 86400e3; /* older than Rondo: nobody knows how old */
+
 static const char *age_text(struct arena *arena, double ms)
 {
     if (ms < 1000)
@@ -21,6 +23,8 @@ static const char *age_text(struct arena *arena, double ms)
         return arena_printf(arena, "%.1f s", ms / 1000);
     if (ms < 7200 * 1000.0)
         return arena_printf(arena, "%.0f min", ms / 60000);
+    if (ms > ages_ms)
+        return "any";
     return arena_printf(arena, "%.1f h", ms / 3600000);
 }
 
@@ -96,7 +100,9 @@ static void json_print(const struct nodes_view *view, const struct sum *a)
 
 static void sum_print(struct arena *arena, const struct nodes_view *view, const struct sum *a)
 {
-    if (a->age_ms > 0)
+    if (a->age_ms > ages_ms)
+        printf("a write of any age may be missing on a replica: what told which is damaged\n");
+    else if (a->age_ms > 0)
         printf("%s is the age of the oldest write that may be missing on a replica\n",
                age_text(arena, a->age_ms));
     else
@@ -125,8 +131,7 @@ int divergence_run(const struct options *o)
         json_print(&view, &sum);
     else
         sum_print(&arena, &view, &sum);
-    if (sum.silent)
-        (void)tell("%zu nodes do not answer: what they owe is not in this", sum.silent);
+    (void)nodes_tell_silent(&view, "what it owes is not in this");
     arena_deinit(&arena);
     return sum.silent ? EXIT_FAILED : EXIT_DONE;
 }

@@ -1,6 +1,7 @@
 /* hints.c - what nodes keep for others that missed it, and hand-off on and off:
  *
- *     hints                   every node's books, each asked itself (--local: only the one named)
+ *     hints                   every node's books, each asked itself (--local: only the one named);
+ *                             what a silent one keeps is not in it: it is named, exit code 1
  *     statushandoff           running, paused or off
  *     pausehandoff            resumehandoff
  *     sethintedhandoffthrottlekb N      truncatehints [NODE]
@@ -61,6 +62,11 @@ static void hints_table(const struct nodes_view *view)
     table_finish(&t);
 }
 
+static void silent_json(struct json *j, const struct tree *address)
+{
+    json_raw(j, NULL, address ? address->source : bytes_text("null"));
+}
+
 static void hints_json(const struct nodes_view *view)
 {
     struct buf out = { 0 };
@@ -70,6 +76,11 @@ static void hints_json(const struct nodes_view *view)
     for (size_t i = 0; i < view->count; i++)
         for (const struct tree *b = books_of(&view->nodes[i]); b; b = b->next)
             json_raw(&j, NULL, b->source);
+    json_close(&j);
+    json_open(&j, "silent", '[');
+    for (size_t i = 0; i < view->count; i++)
+        if (!view->nodes[i].said)
+            silent_json(&j, tree_get(view->nodes[i].seen, "native"));
     json_close(&j);
     json_close(&j);
     buf_put_u8(&out, '\n');
@@ -82,18 +93,17 @@ int hints_run(const struct options *o)
     static struct nodes_view view;
     struct arena arena = { 0 };
     bool is_answered = nodes_ask(o, &arena, &view);
+    size_t silent = 0;
     if (is_answered)
         nodes_ask_again(&arena, &view, hints_path);
-    for (size_t i = 0; i < view.count; i++)
-        if (!view.nodes[i].said)
-            tell_note("node %.0f does not answer: its hints are not shown",
-                      tree_number(view.nodes[i].seen, "node", 0));
     if (is_answered && o->json)
         hints_json(&view);
     else if (is_answered)
         hints_table(&view);
+    if (is_answered)
+        silent = nodes_tell_silent(&view, "what it keeps for others is not in this");
     arena_deinit(&arena);
-    return is_answered ? EXIT_DONE : EXIT_FAILED;
+    return is_answered && !silent ? EXIT_DONE : EXIT_FAILED;
 }
 
 /* ---- hand-off ---- */

@@ -96,6 +96,21 @@ void nodes_ask_again(struct arena *arena, struct nodes_view *view, const char *p
     }
 }
 
+size_t nodes_tell_silent(const struct nodes_view *view, const char *meaning)
+{
+    size_t silent = 0;
+    for (size_t i = 0; i < view->count; i++) {
+        const struct node_view *node = &view->nodes[i];
+        struct bytes address = tree_text(node->seen, "native");
+        if (node->said)
+            continue;
+        silent++;
+        (void)tell("node %.0f (%.*s) does not answer: %s", tree_number(node->seen, "node", 0),
+                   (int)address.size, (const char *)address.data, meaning);
+    }
+    return silent;
+}
+
 bool nodes_ask(const struct options *o, struct arena *arena, struct nodes_view *view)
 {
     *view = (struct nodes_view){ .first = nodes_get(o, arena, status_path) };

@@ -22,6 +22,9 @@ struct nodes_view {
 bool nodes_ask(const struct options *, struct arena *, struct nodes_view *);
 /* Asks those that have answered for another page: `said` is its answer, or NULL. */
 void nodes_ask_again(struct arena *, struct nodes_view *, const char *path);
+/* Names those that have not answered, a line each on standard error, and what that means ("what it
+ * keeps is not in this"); how many they are. */
+size_t nodes_tell_silent(const struct nodes_view *, const char *meaning);
 struct http_answer;
 /* One line on standard error: why a node gave no answer of use. */
 void nodes_tell_silence(const struct options *, enum err, const struct http_answer *);

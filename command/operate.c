@@ -3,7 +3,7 @@
  *     GET /api/v1/info (TCP) ──> its socket's path ──> POST /api/v1/ops/<verb> (socket)
  *                                          GET /api/v1/ops/<id>, again and again ──> done | failed
  *
- * An interrupt ends the command, not the operation.
+ * An interrupt ends the command, not the operation: that is said, and where it can be looked at.
  */
 // SPDX-License-Identifier: Apache-2.0
 #include "command/operate.h"
@@ -62,25 +62,44 @@ static bool is_running(const struct tree *said)
     return bytes_equal(tree_text(said, "state"), bytes_text("running"));
 }
 
-/* Asks until it has ended; NULL when the reason has been told. */
-static const struct tree *operation_watch(struct arena *arena, const char *path, const char *verb,
-                                          const struct tree *said)
+/* Asks until it has ended, or until nobody wants to know any more; false when the reason has been
+ * told.  *said is the last answer.  What is said meanwhile takes no more room than two answers. */
+static bool operation_watch(struct arena *arena, const char *path, const char *verb,
+                            const struct tree **said)
 {
     struct http_answer answer;
     struct progress progress;
+    struct arena turns[2] = { { 0 } };
     unsigned pause_ms = PAUSE_LEAST_MS;
-    const char *page = arena_printf(arena, "/api/v1/ops/%.0f", tree_number(said, "id", 0));
+    const struct tree *next = *said;
+    const char *page = arena_printf(arena, "/api/v1/ops/%.0f", tree_number(*said, "id", 0));
     progress_begin(&progress, verb, "", 0);
-    while (said && is_running(said)) {
+    for (unsigned turn = 0; next && is_running(next) && !interrupt_came(); turn ^= 1) {
         tell_pause_ms(pause_ms);
         pause_ms = (unsigned)u64_min((uint64_t)pause_ms * 2, PAUSE_MOST_MS);
-        enum err err = http_get(arena, path, 0, page, ASK_MS, &answer);
-        said = answer_take(arena, path, err, &answer);
-        if (said)
-            progress_show(&progress, arena, said);
+        arena_reset(&turns[turn]);
+        enum err err = http_get(&turns[turn], path, 0, page, ASK_MS, &answer);
+        if (interrupt_came())
+            break;
+        next = answer_take(&turns[turn], path, err, &answer);
+        if (next)
+            progress_show(&progress, arena, next);
+        *said = next ? next : *said;
     }
     progress_hide(&progress);
-    return said;
+    *said = tree_parse(arena, arena_copy(arena, (*said)->source));
+    arena_deinit(&turns[0]);
+    arena_deinit(&turns[1]);
+    return next != NULL;
+}
+
+static int operation_leave(const struct tree *said, const char *verb)
+{
+    double id = tree_number(said, "id", 0);
+    (void)tell("interrupted; the node goes on with this %s as operation %.0f, which "
+               "/api/v1/ops/%.0f tells of",
+               verb, id, id);
+    return EXIT_INTERRUPTED;
 }
 
 int operate(const struct options *o, struct arena *arena, const char *verb, struct bytes form,
@@ -94,11 +113,13 @@ int operate(const struct options *o, struct arena *arena, const char *verb, stru
     enum err err =
         http_post(arena, path, arena_printf(arena, "/api/v1/ops/%s", verb), form, ASK_MS, &answer);
     const struct tree *said = answer_take(arena, path, err, &answer);
-    if (said)
-        said = operation_watch(arena, path, verb, said);
-    if (!said)
-        return EXIT_FAILED;
+    interrupt_defer();
+    bool is_heard = said && operation_watch(arena, path, verb, &said);
     *out = said;
+    if (!is_heard)
+        return EXIT_FAILED;
+    if (is_running(said))
+        return operation_leave(said, verb);
     struct bytes error = tree_text(said, "error");
     if (o->json)
         printf("%.*s\n", (int)said->source.size, (const char *)said->source.data);

@@ -9,7 +9,8 @@
 #include "command/tree.h"
 
 /* Begins the verb at the first of --host that answers and waits for its end.  *out is the
- * operation as the node tells it at last.  Returns the exit code; what failed has been told. */
+ * operation as the node told it last, also where the node fell silent or the wait was interrupted;
+ * NULL: it has not begun.  Returns the exit code; what failed has been told. */
 int operate(const struct options *, struct arena *, const char *verb, struct bytes form,
             const struct tree **out);
 /* The same for who has nothing to say of the result but --json. */

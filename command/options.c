@@ -232,3 +232,58 @@ void options_help(uint64_t takes, FILE *out)
         fputc('\n', out);
     }
 }
+
+/* In quotes where a shell would make something else of it. */
+static void word_again(struct buf *out, const char *word)
+{
+    static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
+                                "-_.,:/@%+=";
+    if (*word && word[strspn(word, plain)] == '\0') {
+        buf_printf(out, " %s", word);
+        return;
+    }
+    buf_put_text(out, " '");
+    for (const char *at = word; *at; at++)
+        buf_printf(out, *at == '\'' ? "'\\''" : "%c", *at);
+    buf_put_text(out, "'");
+}
+
+static void option_again(const struct option *o, const struct options *from, struct buf *out)
+{
+    const void *field = (const char *)from + o->offset;
+    char number[24];
+    buf_printf(out, " --%s", o->name);
+    switch (o->kind) {
+    case KIND_TEXT:
+        word_again(out, *(const char *const *)field);
+        break;
+    case KIND_COUNT:
+        (void)snprintf(number, sizeof number, "%llu", (unsigned long long)*(const uint64_t *)field);
+        word_again(out, number);
+        break;
+    case KIND_YES:
+        break;
+    case KIND_LEVEL:
+        word_again(out, options_level_name(*(const rd_consistency *)field));
+        break;
+    case KIND_ROUTE:
+        for (size_t i = 0; i < array_count(routes); i++)
+            if (routes[i].value == (int)*(const rd_routing *)field)
+                word_again(out, routes[i].name);
+        break;
+    }
+}
+
+void options_again(const struct options *from, enum option_key except, struct buf *out)
+{
+    for (size_t i = 0; i < OPTIONS_COUNT; i++)
+        if (from->given[i] && i != (size_t)except)
+            option_again(&table[i], from, out);
+    bool is_flag_like = false;
+    for (size_t i = 0; i < from->words_count; i++)
+        is_flag_like |= from->words[i][0] == '-' && from->words[i][1];
+    if (is_flag_like)
+        buf_put_text(out, " --");
+    for (size_t i = 0; i < from->words_count; i++)
+        word_again(out, from->words[i]);
+}

@@ -7,7 +7,7 @@
  */
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-#include "base/base.h"
+#include "base/buf.h"
 #include "driver/rondo.h"
 
 enum { OPTIONS_WORDS_MAX = 64, OPTIONS_HOSTS_TEXT = 512 };
@@ -107,4 +107,6 @@ enum err options_parse(struct options *, uint64_t takes, int count, char **argum
                        struct report *);
 /* The lines of help for what is taken. */
 void options_help(uint64_t takes, FILE *out);
+/* What was given, but for one flag, as one would type it again: a blank before each word. */
+void options_again(const struct options *, enum option_key except, struct buf *out);
 const char *options_level_name(rd_consistency);

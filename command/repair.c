@@ -1,8 +1,9 @@
 /* repair.c - `rondo repair [KEYSPACE [TABLE]]`: makes all replicas equal, or, with --validate, only
  * says how far they are from it.
  *
- * One node leads, and all of the ring is gone through, range by range.  What ends early says from
- * which token to go on.  With --validate a difference is exit code 1.
+ * One node leads, and all of the ring is gone through, range by range.  What ends early, or is
+ * interrupted, or whose node falls silent, says how to go on: the same words again, from a token
+ * on. With --validate a difference is exit code 1.
  */
 // SPDX-License-Identifier: Apache-2.0
 #include "command/command.h"
@@ -41,6 +42,22 @@ static double rows_differing(const struct tree *tables)
     return rows;
 }
 
+/* From where another one would go on: empty when all is done, or nothing has begun. */
+static struct bytes place_of(const struct tree *said)
+{
+    struct bytes place = tree_text(tree_get(said, "result"), "place");
+    return place.size ? place : tree_text(tree_get(said, "progress"), "place");
+}
+
+static void advise(const struct options *o, struct bytes place)
+{
+    struct buf again = { 0 };
+    options_again(o, OPTION_start_token, &again);
+    tell_note("go on with: rondo repair --start-token %.*s%.*s", (int)place.size,
+              (const char *)place.data, (int)again.size, (const char *)again.data);
+    buf_deinit(&again);
+}
+
 int repair_run(const struct options *o)
 {
     struct arena arena = { 0 };
@@ -58,11 +75,8 @@ int repair_run(const struct options *o)
         sums_print(tables, o->validate);
     if (code == EXIT_DONE && o->validate && rows_differing(tables) > 0)
         code = EXIT_FAILED;
-    struct bytes place = tree_text(result, "place");
-    bool is_early = tree_number(result, "ranges_done", 0) < tree_number(result, "ranges", 0);
-    if (said && is_early && place.size)
-        tell_note("go on with: rondo repair --start-token %.*s", (int)place.size,
-                  (const char *)place.data);
+    if (place_of(said).size)
+        advise(o, place_of(said));
     buf_deinit(&form);
     arena_deinit(&arena);
     return code;

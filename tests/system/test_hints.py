@@ -21,7 +21,11 @@ def rondo(node, *words, code=0):
 
 
 def books(node, *flags):
-    told = json.loads(rondo(node, "hints", "--json", *flags))["targets"]
+    done = subprocess.run([RONDO, "hints", "--json", *flags, "--host", node.address], capture_output=True,
+                          text=True, env=ENVIRONMENT, timeout=120)
+    said = json.loads(done.stdout)
+    assert done.returncode == bool(said["silent"]), done.stderr
+    told = said["targets"]
     for b in told:
         assert b["written"] == b["delivered"] + b["pending"] + b["expired"] + sum(b["dropped"].values()), b
     return told
@@ -67,6 +71,9 @@ def test_what_a_node_missed_is_kept_told_and_delivered(ring):
     assert total(one, "pending") == 2 * ROWS
     assert {b["target"].split(":")[0] for b in books(one)} == {ring.addresses[2]}
     assert {b["table"] for b in books(one)} == {"k.t"}
+    said = rondo(one, "hints", code=1)
+    assert said == f"rondo: node 3 ({ring.addresses[2]}:9042) does not answer: what it keeps for others is not in this"
+    assert "rondo" not in rondo(one, "hints", "--local")
     assert all(b["node"].startswith(one.address) for b in books(one, "--local"))
     pending = rondo(one, "query", "--json", "SELECT address, status FROM system_views.pending_hints")
     assert json.loads(pending.splitlines()[0]) == {"address": ring.addresses[2], "status": "DOWN"}

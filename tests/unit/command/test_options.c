@@ -141,6 +141,27 @@ START_TEST(help_names_what_is_taken_and_nothing_else)
 }
 END_TEST
 
+static void check_again(const char *line, const char *again)
+{
+    struct buf text = { 0 };
+    ck_assert_int_eq(parse(line), OK);
+    options_again(&options, OPTION_port, &text);
+    buf_put_u8(&text, 0);
+    ck_assert_str_eq((const char *)text.data, again);
+    buf_deinit(&text);
+}
+
+START_TEST(what_was_given_can_be_typed_again_but_for_one_flag)
+{
+    check_again("", "");
+    check_again("--port 7 -c quorum --admin-port=81 --host a,b k.t",
+                " --host a,b --admin-port 81 --consistency QUORUM k.t");
+    check_again("--route random -k a;b it's 9$x",
+                " --keyspace 'a;b' --route random 'it'\\''s' '9$x'");
+    check_again("-c one --json t -- -x", " --json --consistency ONE -- t -x");
+}
+END_TEST
+
 int main(void)
 {
     Suite *s = suite_create("options");
@@ -153,6 +174,7 @@ int main(void)
     tcase_add_test(t, there_is_room_for_so_many_words_and_no_more);
     tcase_add_test(t, levels_go_by_their_names_in_any_case);
     tcase_add_test(t, help_names_what_is_taken_and_nothing_else);
+    tcase_add_test(t, what_was_given_can_be_typed_again_but_for_one_flag);
     suite_add_tcase(s, t);
     SRunner *r = srunner_create(s);
     srunner_run_all(r, CK_NORMAL);

@@ -25,21 +25,21 @@
 enum { CLUSTER_BODY_BYTES_MAX = 20 * 1024 * 1024 };
 
 /* X(name, code): what a request asks of the other side; the owner of the body's format. */
-#define VERB_LIST(X)                                                    \
-    X(PING, 1)    /* cluster */                                         \
-    X(BIRTH, 2)   /* cluster: seeds exchange what they are */           \
-    X(PREPARE, 3) /* cluster: Paxos of the metadata log */              \
-    X(ACCEPT, 4)                                                        \
-    X(COMMIT, 5)                                                        \
-    X(FETCH, 6)     /* cluster: metadata entries from an epoch on */    \
-    X(GOSSIP, 7)    /* cluster: who has heard what of whom */           \
-    X(APPLY, 16)    /* node: a mutation; answers a byte: synced? */     \
-    X(READ, 17)     /* node: model/read.h; answers an encoded result */ \
-    X(TRUNCATE, 18) /* node: a table id */                              \
-    X(HINTS, 19)    /* node: mutations that were missed, many in one */ \
-    X(DIGEST, 20)   /* node: a read; answers its digest */              \
-    X(BATCH, 21)    /* node: the batchlog: keep, forget */              \
-    X(REPAIR, 22)   /* node: what ranges hold; compared and made equal */
+#define VERB_LIST(X)                                                      \
+    X(PING, 1)    /* cluster */                                           \
+    X(BIRTH, 2)   /* cluster: seeds exchange what they are */             \
+    X(PREPARE, 3) /* cluster: Paxos of the metadata log */                \
+    X(ACCEPT, 4)                                                          \
+    X(COMMIT, 5)                                                          \
+    X(FETCH, 6)     /* cluster: metadata entries from an epoch on */      \
+    X(GOSSIP, 7)    /* cluster: who has heard what of whom */             \
+    X(APPLY, 16)    /* node: a mutation; answers a byte: synced? */       \
+    X(READ, 17)     /* node: model/read.h; answers an encoded result */   \
+    X(TRUNCATE, 18) /* node: a round and a table id */                    \
+    X(HINTS, 19)    /* node: mutations that were missed; how each went */ \
+    X(DIGEST, 20)   /* node: a read; answers its digest */                \
+    X(BATCH, 21)    /* node: a record of the batchlog: keep, forget */    \
+    X(REPAIR, 22)   /* node: a range was made equal: it is known again */
 enum verb {
 #define X(name, code) VERB_##name = code,
     VERB_LIST(X)

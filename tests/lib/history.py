@@ -8,8 +8,10 @@
 A register is one cell.  Each version of it (a write, or a delete, whose value is None) has a
 timestamp of its own, given here, and later ones win.  Everything is at QUORUM.  A QUORUM read has
 to return something at least as new as every version that was acknowledged before it began, and as
-every version that an earlier read has returned; and nothing that nobody wrote.  A version that was
-refused as Unavailable was never sent; one that failed otherwise may be there or not, for ever.
+every version that an earlier read has returned; and nothing that nobody wrote.  One that finds
+nothing where something was known has returned the oldest deletion that explains it, whether that
+was acknowledged or not.  A version that was refused as Unavailable was never sent; one that failed
+otherwise may be there or not, for ever.
 """
 import threading
 import time
@@ -65,26 +67,36 @@ def floor_of(read, known):
                key=lambda pair: pair[0])
 
 
+def deletion_of(read, versions, floor):
+    """The oldest deletion as new as the floor that may be why it found nothing; None: none may."""
+    return min((v for v in versions if v.kind == "delete" and v.outcome != "refused" and
+                v.stamp >= floor and v.began <= read.ended), default=None, key=lambda v: v.stamp)
+
+
 def fault_of(read, versions, by_value, known):
+    """A sentence, or None; what the read has returned is known from now on."""
     stamp, why = floor_of(read, known)
-    if read.value is not None:
+    if read.value is None:
+        version = deletion_of(read, versions, stamp)
+        if stamp and not version:
+            return f"{read}: nothing is there, but it was: {why}"
+    else:
         version = by_value.get(read.value)
         if not version or version.began > read.ended or version.outcome == "refused":
             return f"{read}: nobody has written that"
         if version.stamp < stamp:
             return f"{read}: it is older than what was known before: {why}"
-        return None
-    deletes = [v for v in versions if v.kind == "delete" and v.outcome != "refused" and
-               v.stamp >= stamp and v.began <= read.ended]
-    return None if deletes or stamp == 0 else f"{read}: nothing is there, but it was: {why}"
+    if version and (stamp or read.value is not None):
+        known.append((read.ended, version.stamp, read))
+    return None
 
 
 def faults_of_one(events):
-    """Of one register."""
+    """Of one register; a read can only rest on what ended before it, so they are looked at in the
+    order in which they ended."""
     versions = [e for e in events if e.kind != "read"]
     by_value = {v.value: v for v in versions if v.value is not None}
     reads = [e for e in events if e.kind == "read" and e.outcome == "answered"]
     known = [(v.ended, v.stamp, v) for v in versions if v.outcome == "acknowledged"]
-    known += [(r.ended, by_value[r.value].stamp, r) for r in reads
-              if r.value is not None and r.value in by_value]
-    return [f for f in (fault_of(r, versions, by_value, known) for r in reads) if f]
+    return [fault for fault in (fault_of(r, versions, by_value, known)
+                                for r in sorted(reads, key=lambda r: r.ended)) if fault]

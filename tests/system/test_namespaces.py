@@ -90,6 +90,16 @@ def test_what_one_read_has_seen_the_next_must_not_lose():
     assert len(told.history.faults()) == 1
 
 
+def test_what_a_read_found_deleted_stays_so():
+    told = Told()
+    told.write("a")
+    told.write(None, "unknown")
+    told.read("a")  # not everywhere yet
+    told.read(None)
+    told.read("a")
+    assert len(told.history.faults()) == 1
+
+
 def test_reads_that_overlap_a_write_may_see_either():
     told = Told()
     told.write("a")

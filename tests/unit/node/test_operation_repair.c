@@ -1,0 +1,253 @@
+/* test_operation_repair.c - a repair of one node with two shards: which ranges are known again
+ * after it, what it says where one is not, and from where another one would go on.
+ *
+ * Nothing is there to be mended: what counts is what is known, and when.
+ */
+// SPDX-License-Identifier: Apache-2.0
+#include "../../lib/await.h"
+#include "node/change.h"
+#include "node/clearing.h"
+#include "node/context.h"
+#include "node/operation.h"
+
+#include <check.h>
+#include <stdlib.h>
+
+enum { SHARDS = 2 };
+static const int64_t first_token = INT64_MIN / 4 * 3, last_token = INT64_MAX / 4 * 3;
+static const uint64_t millisecond = 1000000;
+
+static struct sim *sim;
+static struct config config;
+static struct node_process process;
+static struct io *ios[SHARDS];
+static struct asker asker;
+static struct arena arena;
+static struct operations all;
+
+static struct shard *shard(int i) { return shard_of(ios[i]); }
+
+static void start(struct io *io, void *arg)
+{
+    (void)arg;
+    ios[io_self(io)] = io;
+    node_start(io, &process);
+}
+
+static void setup(void)
+{
+    static const char *const folders[] = { "/data" }, *const seeds[] = { "10.0.0.1" };
+    struct sim_faults faults = { .disk_ns_max = 300000, .mail_ns_max = 500000 };
+    sim = sim_new(7, faults);
+    config_defaults(&config);
+    config.listen_address = config.rpc_address = config.admin_address = "10.0.0.1";
+    config.seeds = (struct config_texts){ seeds, 1 };
+    config.data_file_directories = (struct config_texts){ folders, 1 };
+    config.commitlog_directory = "/commitlog";
+    config.hints_directory = "/hints";
+    config.log_file = "/rondod.log";
+    config.allow_insecure = CONFIG_INSECURE_ALLOWED;
+    config.shards = SHARDS;
+    process = (struct node_process){ .config = &config, .memory_bytes = 1 << 30 };
+    sim_start(sim, 0, SHARDS, "10.0.0.1", start, NULL);
+    while (!shard_of(ios[0]) || !node_is_serving(ios[0]))
+        ck_assert(sim_step(sim));
+    sim_act(ios[0]);
+    asker_init(&asker, sim, ios[0]);
+    operations_init(&all, shard(0));
+}
+
+static void teardown(void)
+{
+    sim_free(sim);
+    arena_deinit(&arena);
+    arena = (struct arena){ 0 };
+}
+
+/* Changes the schema, as a client would. */
+static void change(const char *text)
+{
+    struct context context;
+    struct cql_params params = { .random = { sim_draw(sim) } }; /* the table's id */
+    struct cql_action action = { 0 };
+    struct cql_plan *plan = NULL;
+    struct report report = { 0 };
+    struct change_call call = { 0 };
+    struct buf encoded = buf_in(&arena);
+    const struct catalog *catalog = &shard(0)->catalog;
+    sim_act(NULL);
+    enum err err =
+        cql_prepare(context_fill(&context, shard(0), ""), bytes_text(text), &plan, &report);
+    if (err == OK)
+        err = cql_bind(plan, catalog, &params, &arena, &action, &report);
+    ck_assert_msg(err == OK, "%s", report.text);
+    change_encode(action.change, &encoded);
+    sim_act(ios[0]);
+    change_start(shard(0), &call, &asker.op, buf_bytes(&encoded),
+                 io_now(ios[0]) + 10000 * millisecond);
+    ck_assert_int_eq(await_req(sim, &call.req), OK);
+    cql_plan_unref(&plan);
+}
+
+/* Something of a write to that token was not kept, there and now. */
+static void lose(int at, int64_t token)
+{
+    struct owed_hold hold = { 0 };
+    struct shard *s = shard(at);
+    sim_act(s->io);
+    owed_hold(s->owed, cluster_ring(s->cluster), token, &hold);
+    owed_lose(s->owed, &hold, io_wall(s->io));
+    owed_let_go(s->owed, &hold);
+    sim_act(NULL);
+}
+
+static uint64_t unknown(void)
+{
+    struct owed_counts counts;
+    uint64_t sum = 0;
+    for (int i = 0; i < SHARDS; i++) {
+        owed_counts(shard(i)->owed, &counts);
+        sum += counts.unknown;
+    }
+    return sum;
+}
+
+static struct operation *repair(const char *words)
+{
+    struct buf answer = { 0 };
+    sim_act(ios[0]);
+    operations_post(&all, "repair", bytes_text(words), &answer);
+    ck_assert(strncmp((const char *)answer.data, "HTTP/1.1 202", 12) == 0);
+    buf_deinit(&answer);
+    sim_act(NULL);
+    return owner_of(all.list.prev, struct operation, link);
+}
+
+static void run(const struct operation *o, uint64_t done)
+{
+    while (!o->is_ended && o->done < done)
+        ck_assert(sim_step(sim));
+}
+
+/* ---- the word of it ---- */
+
+START_TEST(what_becomes_unknown_while_the_word_travels_stays_so)
+{
+    struct clearing c = { .shard = shard(0), .range = { INT64_MIN, INT64_MAX } };
+    for (int i = 0; i < SHARDS; i++)
+        lose(i, first_token);
+    await_ns(&asker, millisecond);
+    sim_act(ios[0]);
+    c.began_ns = io_now(ios[0]);
+    clearing_start(&c, &asker.op);
+    for (int i = 0; i < SHARDS; i++)
+        lose(i, last_token);
+    ck_assert_uint_eq(unknown(), 2 * SHARDS);
+    ck_assert_int_eq(await_req(sim, &c.req), OK);
+    ck_assert_uint_eq(c.node, 0);
+    ck_assert_uint_eq(unknown(), SHARDS);
+}
+END_TEST
+
+START_TEST(a_disk_that_does_not_take_it_is_said)
+{
+    struct clearing c = { .shard = shard(0), .range = { INT64_MIN, INT64_MAX } };
+    lose(1, first_token);
+    await_ns(&asker, 100 * millisecond);
+    sim_act(ios[0]);
+    c.began_ns = io_now(ios[0]);
+    sim_fail_disk(sim, 0, 1, 50, ERR_NO_SPACE);
+    clearing_start(&c, &asker.op);
+    ck_assert_int_eq(await_req(sim, &c.req), ERR_NO_SPACE);
+    ck_assert_uint_eq(c.node, 1);
+}
+END_TEST
+
+/* ---- all of a repair ---- */
+
+START_TEST(what_was_unknown_before_a_range_was_compared_is_known_again)
+{
+    change("CREATE KEYSPACE k WITH replication = {'class': 'SimpleStrategy', "
+           "'replication_factor': 1}");
+    change("CREATE TABLE k.t (k int PRIMARY KEY)");
+    lose(0, first_token);
+    await_ns(&asker, millisecond);
+    struct operation *o = repair("");
+    run(o, 1);
+    lose(1, last_token); /* its range is compared later */
+    run(o, UINT64_MAX);
+    ck_assert_int_eq(o->failed.err, OK);
+    ck_assert_uint_eq(unknown(), 0);
+}
+END_TEST
+
+START_TEST(a_table_that_came_meanwhile_has_not_been_compared)
+{
+    change("CREATE KEYSPACE k WITH replication = {'class': 'SimpleStrategy', "
+           "'replication_factor': 1}");
+    change("CREATE TABLE k.t (k int PRIMARY KEY)");
+    lose(0, first_token);
+    await_ns(&asker, millisecond);
+    struct operation *o = repair("");
+    run(o, 1);
+    change("CREATE TABLE k.u (k int PRIMARY KEY)");
+    ck_assert(!o->is_ended);
+    lose(1, last_token); /* a write to k.u, perhaps */
+    run(o, UINT64_MAX);
+    ck_assert_int_eq(o->failed.err, OK);
+    ck_assert_uint_eq(unknown(), 1);
+}
+END_TEST
+
+START_TEST(a_range_that_is_not_known_again_fails_and_is_where_to_go_on)
+{
+    int64_t after;
+    struct operation *o = repair("");
+    run(o, 2);
+    after = (int64_t)strtoll(o->place, NULL, 10);
+    sim_fail_disk(sim, 0, 1, 50, ERR_NO_SPACE);
+    run(o, UINT64_MAX);
+    ck_assert_int_eq(o->failed.err, ERR_NO_SPACE);
+    ck_assert_msg(strstr(o->failed.text, "ranges are not done"), "%s", o->failed.text);
+    ck_assert_msg(strstr(o->failed.text, "has not taken note"), "%s", o->failed.text);
+    ck_assert_ptr_nonnull(o->place);
+    ck_assert_int_ge(strtoll(o->place, NULL, 10), after);
+}
+END_TEST
+
+START_TEST(the_place_to_go_on_from_is_there_while_it_runs)
+{
+    struct operation *o = repair("start_token=-5");
+    int64_t last = -5;
+    for (uint64_t done = 0; !o->is_ended; done++) {
+        run(o, done + 1);
+        if (o->is_ended)
+            break;
+        int64_t place = (int64_t)strtoll(o->place, NULL, 10);
+        ck_assert_int_ge(place, last);
+        last = place;
+    }
+    ck_assert_int_gt(last, -5);
+    ck_assert_ptr_null(o->place);
+    ck_assert(strstr((const char *)o->result.data, "\"place\":null"));
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("operation_repair");
+    TCase *tc = tcase_create("all");
+    tcase_add_checked_fixture(tc, setup, teardown);
+    tcase_add_test(tc, what_becomes_unknown_while_the_word_travels_stays_so);
+    tcase_add_test(tc, a_disk_that_does_not_take_it_is_said);
+    tcase_add_test(tc, what_was_unknown_before_a_range_was_compared_is_known_again);
+    tcase_add_test(tc, a_table_that_came_meanwhile_has_not_been_compared);
+    tcase_add_test(tc, a_range_that_is_not_known_again_fails_and_is_where_to_go_on);
+    tcase_add_test(tc, the_place_to_go_on_from_is_there_while_it_runs);
+    suite_add_tcase(suite, tc);
+    SRunner *runner = srunner_create(suite);
+    srunner_run_all(runner, CK_NORMAL);
+    int failed = srunner_ntests_failed(runner);
+    srunner_free(runner);
+    return failed != 0;
+}

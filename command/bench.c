@@ -9,20 +9,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "command/bench.h"
 
-#include "base/json.h"
 #include "command/bench_compaction.h"
 #include "command/bench_engine.h"
+#include "command/bench_quorum.h"
 #include "command/command.h"
 #include "command/floor.h"
-#include "command/lane_greet.h"
-#include "command/session.h"
 #include "command/table.h"
 #include "command/tell.h"
 
-#include <unistd.h>
-
 enum { WARM_UP_MS = 250, SLICE_MS = 1000, CASES_MAX = 3 };
-static const char select_cql[] = "SELECT value FROM " BENCH_KEYSPACE ".keyvalue WHERE key = ?";
 
 /* What is shown of the nodes' counts, each divided by the requests. */
 static const char *const shown_counts[] = {
@@ -52,27 +47,15 @@ static struct lanes_plan case_plan(const struct bench_case *c)
         .places_count = b->places_count,
         .lanes_count = c->connections,
         .depth = c->depth,
-        .cql = select_cql,
-        .request = buf_bytes(&b->request),
-        .key_at = b->key_at,
+        .cql = b->select.cql,
+        .request = buf_bytes(&b->select.request),
+        .key_at = b->select.key_at,
         .rows = b->options->rows,
         .rate = b->options->rate,
         .warm_up_ms = WARM_UP_MS,
         .routing = b->options->route,
         .ring = &b->ring,
     };
-}
-
-static void result_merge(struct lanes_result *into, const struct lanes_result *from)
-{
-    histogram_merge(&into->latency_ns, &from->latency_ns);
-    into->count += from->count;
-    into->replica_count += from->replica_count;
-    into->errors_count += from->errors_count;
-    into->seconds += from->seconds;
-    into->answer_bytes = from->answer_bytes;
-    if (!into->error[0])
-        memcpy(into->error, from->error, sizeof into->error);
 }
 
 static bool slice_nodes(struct bench_case *c, unsigned measured_ms)
@@ -86,7 +69,7 @@ static bool slice_nodes(struct bench_case *c, unsigned measured_ms)
         return tell_no("%s", result.error);
     bench_counts_take(c->bench, &c->after);
     bench_counts_grow(&c->growth, &c->before, &c->after);
-    result_merge(&c->nodes, &result);
+    bench_result_merge(&c->nodes, &result);
     if (c->nodes.count == 0)
         return tell_no("nothing was answered in %u ms", measured_ms);
     if (c->nodes.errors_count > 0)
@@ -109,7 +92,7 @@ static bool slice_floor(struct bench_case *c, struct floor *floor, unsigned meas
     plan.measured_ms = measured_ms;
     if (!lanes_run(&plan, &result))
         return tell_no("the floor cannot be measured: %s", result.error);
-    result_merge(&c->floor, &result);
+    bench_result_merge(&c->floor, &result);
     c->has_floor = true;
     return true;
 }
@@ -134,27 +117,6 @@ static bool case_run(struct bench_case *c)
 }
 
 /* ---- printing ---- */
-
-static double micros(const struct lanes_result *r, double quantile)
-{
-    return (double)histogram_quantile(&r->latency_ns, quantile) / 1000;
-}
-
-static double throughput(const struct lanes_result *r)
-{
-    return r->seconds > 0 ? (double)r->count / r->seconds : 0;
-}
-
-static void result_json(struct json *j, const struct lanes_result *r)
-{
-    json_double(j, "throughput", throughput(r));
-    json_open(j, "latency_us", '{');
-    json_double(j, "p50", micros(r, 0.5));
-    json_double(j, "p99", micros(r, 0.99));
-    json_double(j, "p999", micros(r, 0.999));
-    json_double(j, "max", (double)r->latency_ns.max / 1000);
-    json_close(j);
-}
 
 static bool count_is_shown(const char *name)
 {
@@ -195,13 +157,13 @@ static void case_json(struct json *j, const struct bench_case *c)
     json_text(j, "consistency", options_level_name(o->consistency));
     json_double(j, "seconds", c->nodes.seconds);
     json_unsigned(j, "count", c->nodes.count);
-    result_json(j, &c->nodes);
+    bench_result_json(j, &c->nodes);
     json_double(j, "replica_coordinator_share",
                 (double)c->nodes.replica_count / (double)c->nodes.count);
     if (c->has_floor) {
         json_open(j, "floor", '{');
-        result_json(j, &c->floor);
-        json_double(j, "p50_times", micros(&c->nodes, 0.5) / micros(&c->floor, 0.5));
+        bench_result_json(j, &c->floor);
+        json_double(j, "p50_times", bench_micros(&c->nodes, 0.5) / bench_micros(&c->floor, 0.5));
         json_close(j);
     }
     if (c->after.nodes_count > 0)
@@ -230,9 +192,9 @@ static void cases_json(const struct bench_case *cases, size_t count)
 
 static void result_cells(struct table *t, const struct lanes_result *r)
 {
-    table_printf(t, "%s", grouped_of((uint64_t)throughput(r)).text);
-    table_printf(t, "%.1f", micros(r, 0.5));
-    table_printf(t, "%.1f", micros(r, 0.99));
+    table_printf(t, "%s", grouped_of((uint64_t)bench_throughput(r)).text);
+    table_printf(t, "%.1f", bench_micros(r, 0.5));
+    table_printf(t, "%.1f", bench_micros(r, 0.99));
 }
 
 static void latency_table(const struct bench_case *cases, size_t count)
@@ -250,11 +212,11 @@ static void latency_table(const struct bench_case *cases, size_t count)
         table_printf(&t, "%u", c->connections);
         table_printf(&t, "%u", c->depth);
         result_cells(&t, &c->nodes);
-        table_printf(&t, "%.1f", micros(&c->nodes, 0.999));
+        table_printf(&t, "%.1f", bench_micros(&c->nodes, 0.999));
         table_printf(&t, "%.1f", (double)c->nodes.latency_ns.max / 1000);
         if (c->has_floor) {
             result_cells(&t, &c->floor);
-            table_printf(&t, "%.2f", micros(&c->nodes, 0.5) / micros(&c->floor, 0.5));
+            table_printf(&t, "%.2f", bench_micros(&c->nodes, 0.5) / bench_micros(&c->floor, 0.5));
         }
         for (unsigned missing = 0; !c->has_floor && missing < 4; missing++)
             table_printf(&t, "-");
@@ -316,29 +278,6 @@ static size_t cases_choose(const struct options *o, struct bench *b, struct benc
     return count;
 }
 
-/* The request's bytes, made with what the first node prepares. */
-static bool template_make(struct bench *b)
-{
-    char error[256] = "";
-    struct bytes id;
-    int fd = lane_connect(&b->places[0], error);
-    bool is_good = fd >= 0 && lane_greet(fd, select_cql, &b->arena, &id, error);
-    if (is_good)
-        lane_template(&b->request, id, b->options->consistency, &b->key_at);
-    else
-        (void)tell("%s", error);
-    if (fd >= 0)
-        close(fd);
-    return is_good;
-}
-
-static bool bench_prepare(struct bench *b)
-{
-    b->session = session_open(b->options, NULL, RD_PINNED, 1);
-    return b->session && bench_discover(b) && (b->options->no_load || bench_load(b)) &&
-           template_make(b);
-}
-
 int bench_run(const struct options *o)
 {
     static const char *const not_yet[] = { "ycsb", "stand" };
@@ -352,21 +291,22 @@ int bench_run(const struct options *o)
         return bench_engine_run(o);
     if (strcmp(o->words[0], "compaction") == 0 && o->words_count == 1)
         return bench_compaction_run(o);
+    if (strcmp(o->words[0], "quorum") == 0 && o->words_count == 1)
+        return bench_quorum_run(o);
     if (strcmp(o->words[0], "keyvalue") != 0 || o->words_count > 1) {
-        (void)tell("bench can keyvalue, engine and compaction; see: rondo help bench");
+        (void)tell("bench can keyvalue, quorum, engine and compaction; see: rondo help bench");
         return EXIT_USAGE;
     }
     size_t count = cases_choose(o, &b, cases);
-    bool is_good = bench_prepare(&b);
+    struct bytes no_value = { 0 };
+    bool is_good = bench_prepare(&b) &&
+                   bench_template_make(&b, &b.select, bench_select_cql, o->consistency, no_value);
     for (size_t i = 0; i < count && is_good; i++)
         is_good = case_run(&cases[i]);
     if (is_good && o->json)
         cases_json(cases, count);
     else if (is_good)
         cases_print(cases, count);
-    rd_close(b.session);
-    bench_ring_deinit(&b.ring);
-    buf_deinit(&b.request);
-    arena_deinit(&b.arena);
+    bench_deinit(&b);
     return is_good ? EXIT_DONE : EXIT_FAILED;
 }

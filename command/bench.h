@@ -1,14 +1,20 @@
-/* bench.h - a benchmark under way: shared by bench.c (what is run and printed), bench_load.c (the
- * rows) and bench_server.c (the nodes' own counts). */
+/* bench.h - a benchmark under way: shared by bench.c and bench_quorum.c (what is run and printed),
+ * bench_load.c (the rows) and bench_server.c (the nodes' own counts). */
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 #include "base/arena.h"
 #include "base/buf.h"
+#include "base/json.h"
 #include "command/lanes.h"
 #include "command/options.h"
 
 #define BENCH_KEYSPACE "rondo_bench"
 
+struct bench_template { /* a request in which the key changes */
+    const char *cql;
+    struct buf request;
+    size_t key_at;
+};
 struct bench {
     const struct options *options;
     struct arena arena;
@@ -16,9 +22,25 @@ struct bench {
     struct lanes_place places[BENCH_PLACES_MAX];
     unsigned places_count;
     struct bench_ring ring;
-    struct buf request; /* the template */
-    size_t key_at;
+    struct bench_template select;
 };
+
+/* The session to the first node, the nodes, and, unless --no-load, rows; false when the reason has
+ * been told. */
+bool bench_prepare(struct bench *);
+void bench_deinit(struct bench *);
+/* An EXECUTE of the statement, made with what the first node prepares: of a key, and of a value
+ * where `value` has bytes.  False when the reason has been told. */
+bool bench_template_make(struct bench *, struct bench_template *, const char *cql, rd_consistency,
+                         struct bytes value);
+extern const char bench_select_cql[], bench_insert_cql[];
+
+/* ---- what was measured ---- */
+void bench_result_merge(struct lanes_result *into, const struct lanes_result *from);
+double bench_micros(const struct lanes_result *, double quantile);
+double bench_throughput(const struct lanes_result *);
+/* Members of an open object. */
+void bench_result_json(struct json *, const struct lanes_result *);
 
 /* What the nodes counted, together. */
 enum { BENCH_COUNTS_MAX = 256 };

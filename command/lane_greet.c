@@ -138,18 +138,20 @@ bool lane_greet(int fd, const char *cql, struct arena *arena, struct bytes *id,
     return is_good;
 }
 
-void lane_template(struct buf *into, struct bytes id, rd_consistency level, size_t *key_at)
+void lane_template(struct buf *into, struct bytes id, rd_consistency level, struct bytes value,
+                   size_t *key_at)
 {
     static const uint8_t marked[BENCH_KEY_BYTES] = {
         0xDE, 0xAD, 0xBE, 0xEF, 0xFE, 0xED, 0xFA, 0xCE
     };
-    struct value key = { VALUE_SET, bytes_of(marked, sizeof marked) };
+    struct value values[] = { { VALUE_SET, bytes_of(marked, sizeof marked) },
+                              { VALUE_SET, value } };
     struct request_execute execute = {
         .id = id,
         .params = { .consistency = (enum consistency)level,
                     .flags = PARAM_VALUES | PARAM_SKIP_METADATA | PARAM_PAGE_SIZE,
-                    .values_count = 1,
-                    .values = &key,
+                    .values_count = value.size ? 2 : 1,
+                    .values = values,
                     .page_size = 5000 },
     };
     struct wire_out out;

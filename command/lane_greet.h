@@ -8,5 +8,7 @@
 int lane_connect(const struct lanes_place *, char error[256]);
 /* STARTUP and, if there is a `cql`, PREPARE on it.  The statement's id lives in the arena. */
 bool lane_greet(int fd, const char *cql, struct arena *, struct bytes *id, char error[256]);
-/* An EXECUTE with one value of BENCH_KEY_BYTES, as a template for lanes. */
-void lane_template(struct buf *, struct bytes id, rd_consistency, size_t *key_at);
+/* An EXECUTE with one value of BENCH_KEY_BYTES and, unless it is empty, a second one, as a template
+ * for lanes. */
+void lane_template(struct buf *, struct bytes id, rd_consistency, struct bytes value,
+                   size_t *key_at);

@@ -201,7 +201,7 @@ static const struct command commands[] = {
       "done, and the same command goes on behind them; what another sweep has measured in DIR is\n"
       "not written over.  --rows scales the stream, and sizes with it.  --model only predicts: at\n"
       "once, without data; --out may then be left out.\n" },
-    { "bench", "keyvalue|engine|compaction", 1, 2, bench_run,
+    { "bench", "keyvalue|quorum|engine|compaction", 1, 2, bench_run,
       TAKES_NODE | TAKES(rows) | TAKES(seconds) | TAKES(connections) | TAKES(depth) |
           TAKES(value_bytes) | TAKES(rf) | TAKES(rate) | TAKES(no_load) | TAKES(consistency) |
           TAKES(route) | TAKES(floor) | TAKES(dir),
@@ -213,6 +213,9 @@ static const struct command commands[] = {
       "Without --connections and --depth keyvalue runs its three standard cases: one connection,\n"
       "one request at a time; 50 connections; one connection, 16 requests in flight.  Beside each\n"
       "stands the floor: the same bytes against a bare echo, in the same run.\n"
+      "\n"
+      "quorum takes reads and writes at ONE and at QUORUM in turns, a second each, and says how\n"
+      "many times as much the second costs; --seconds is how many rounds.\n"
       "\n"
       "engine needs no node: it measures one shard's store by itself in a new folder in --dir, of\n"
       "a build with tests (rondo-engine); --floor beside RocksDB (rondo-rocksdb), in turns.  Its\n"

@@ -16,6 +16,9 @@
 
 #define TO(state) (1u << LINK_##state)
 
+/* So long that a connection over any distance is made within it (a round trip for TCP and two for
+ * OPTIONS and STARTUP, the longest some 100 ms each); so short that a request which then goes to
+ * another node is not given up by whoever waits for it. */
 enum { LATE_MS = 300 };
 
 static const struct {

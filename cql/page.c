@@ -64,5 +64,5 @@ enum err page_decode(const struct cql_plan *plan, struct bytes bytes, struct pag
     bool is_place = !from->row_key.size; /* behind all of a token, or no place at all */
     if (from->key.size)
         is_place = from->key.size <= UINT16_MAX && key_token(from->key) == from->token;
-    return is_place && out->rows_left ? OK : ERR_INVALID;
+    return is_place && position_is_place(from) && out->rows_left ? OK : ERR_INVALID;
 }

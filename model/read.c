@@ -8,6 +8,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "model/read.h"
 
+#include "model/comparable.h"
+
 enum { IS_RANGE = 1, IS_REVERSED = 2, HAS_FROM = 4, ALL_FLAGS = 7 };
 
 void position_encode(const struct position *position, struct buf *out)
@@ -22,7 +24,16 @@ struct position position_decode(struct cursor *c)
     struct position position = { .is_set = true, .token = (int64_t)cursor_be64(c) };
     position.key = cursor_sized(c);
     position.row_key = cursor_sized(c);
+    c->bad |= !position_is_place(&position);
     return position;
+}
+
+bool position_is_place(const struct position *position)
+{
+    struct bytes key = position->row_key;
+    uint8_t end = key.size ? key.data[key.size - 1] : COMPARABLE_ROW;
+    bool is_static = end == COMPARABLE_STATIC && key.size == 1;
+    return end == COMPARABLE_ROW || end == COMPARABLE_BELOW || end == COMPARABLE_ABOVE || is_static;
 }
 
 int position_compare(const struct position *a, const struct position *b, bool is_reversed)

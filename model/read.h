@@ -42,8 +42,10 @@ enum { READ_SLICES_MAX = 4096 };
 /* By token, then key, then row key in the order of the read: negative, 0, positive. */
 int position_compare(const struct position *, const struct position *, bool is_reversed);
 void position_encode(const struct position *, struct buf *out);
-/* Borrowed from the input; is_set.  A fault makes the cursor bad. */
+/* Borrowed from the input; is_set.  A fault makes the cursor bad, also a row_key that is none. */
 struct position position_decode(struct cursor *);
+/* Does it end as a row's key or a bound does, or is it empty?  For places that others have told. */
+bool position_is_place(const struct position *);
 
 void read_encode(const struct read *, struct buf *out);
 /* Arrays in the arena, bytes borrowed.  ERR_CORRUPT. */

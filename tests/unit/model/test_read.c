@@ -1,5 +1,6 @@
 /* test_read.c - reads survive their bytes, positions have their order, bad bytes are refused. */
 // SPDX-License-Identifier: Apache-2.0
+#include "model/comparable.h"
 #include "sample.h"
 
 #include <check.h>
@@ -14,6 +15,16 @@ static struct bytes some_bytes(struct prng *prng, size_t least)
     size_t size = least + prng_below(prng, 12);
     sample_bytes(prng, size, &out);
     return buf_bytes(&out);
+}
+
+/* Empty, or as a row's key or a bound ends. */
+static struct bytes some_place(struct prng *prng)
+{
+    static const uint8_t ends[] = { COMPARABLE_ROW, COMPARABLE_BELOW, COMPARABLE_ABOVE };
+    struct bytes place = some_bytes(prng, 0);
+    if (place.size)
+        ((uint8_t *)place.data)[place.size - 1] = ends[prng_below(prng, array_count(ends))];
+    return place;
 }
 
 static void sample_read(struct prng *prng, struct read *out)
@@ -35,7 +46,7 @@ static void sample_read(struct prng *prng, struct read *out)
     if (prng_chance(prng, 50)) {
         out->from = (struct position){ .is_set = true, .token = (int64_t)prng_next(prng) };
         out->from.key = some_bytes(prng, 0);
-        out->from.row_key = some_bytes(prng, 0);
+        out->from.row_key = some_place(prng);
     }
     out->rows_limit = 1 + (uint32_t)prng_below(prng, UINT32_MAX);
     out->bytes_limit = 1 + (uint32_t)prng_below(prng, UINT32_MAX);
@@ -107,6 +118,24 @@ START_TEST(a_read_that_is_cut_or_flipped_does_no_harm)
 }
 END_TEST
 
+START_TEST(a_place_that_is_neither_of_a_row_nor_of_a_bound_is_refused)
+{
+    for (unsigned end = 0; end < 256; end++)
+        for (size_t size = 1; size < 3; size++) {
+            uint8_t key[2] = { 0x40, 0x40 };
+            struct buf out = buf_in(&arena);
+            struct position at = { true, 5, bytes_text("k"), bytes_of(key, size) };
+            key[size - 1] = (uint8_t)end;
+            position_encode(&at, &out);
+            struct cursor c = cursor_of(buf_bytes(&out));
+            at = position_decode(&c);
+            bool is_place = end == COMPARABLE_ROW || end == COMPARABLE_BELOW ||
+                            end == COMPARABLE_ABOVE || (end == COMPARABLE_STATIC && size == 1);
+            ck_assert_msg(c.bad == !is_place, "%zu bytes that end with %u", size, end);
+        }
+}
+END_TEST
+
 START_TEST(positions_follow_the_read)
 {
     static const struct {
@@ -137,6 +166,7 @@ int main(void)
     tcase_add_checked_fixture(tcase, setup, teardown);
     tcase_add_test(tcase, a_read_survives_its_bytes);
     tcase_add_test(tcase, a_read_that_is_cut_or_flipped_does_no_harm);
+    tcase_add_test(tcase, a_place_that_is_neither_of_a_row_nor_of_a_bound_is_refused);
     tcase_add_test(tcase, positions_follow_the_read);
     suite_add_tcase(suite, tcase);
     SRunner *runner = srunner_create(suite);

@@ -7,7 +7,8 @@
  * Cassandra's order (1.0 and 1.00, the bits of a NaN); the way back takes the shortest form, so
  * that values -> bytes -> values -> the same bytes.
  *
- * Nothing of the input is trusted: it may come from another node.
+ * Nothing of the input is trusted: it may come from another node.  So each value is checked, and
+ * its way to the bytes gone again: a length, an order or a form that no value has is refused.
  */
 // SPDX-License-Identifier: Apache-2.0
 #include "model/comparable.h"
@@ -228,22 +229,37 @@ static void take_value(const struct type *type, struct back *b, struct buf *out)
         take_parts(type, b, out);
 }
 
+/* Is it a value of the column, and do its bytes come of it? */
+static bool value_is_sound(const struct column *column, struct bytes value, struct bytes component)
+{
+    struct buf again = { 0 };
+    if (value.data && type_validate(column->type, value) != OK)
+        return false;
+    comparable_component(column->type, column->is_reversed, value, &again);
+    bool is_same = bytes_equal(buf_bytes(&again), component);
+    buf_deinit(&again);
+    return is_same;
+}
+
 enum err comparable_values(const struct table *table, struct bytes key, struct buf *out)
 {
     struct back b = { .c = cursor_of(key) };
-    struct buf value = { 0 };
+    struct buf taken = { 0 };
     for (size_t i = 0; !b.c.bad && cursor_left(&b.c) > 1; i++) {
         b.c.bad |= i == table->clustering_count;
         if (b.c.bad)
             break;
         const struct column *column = table_clustering(table, i);
-        buf_clear(&value);
-        bool is_there = take_component(column->type, column->is_reversed, &b, &value);
+        const uint8_t *from = b.c.at;
+        buf_clear(&taken);
+        bool is_there = take_component(column->type, column->is_reversed, &b, &taken);
+        struct bytes value = is_there ? clustering_value(buf_bytes(&taken)) : (struct bytes){ 0 };
         b.c.bad |= value.size >= CLUSTERING_NULL_SIZE;
+        b.c.bad |=
+            b.c.bad || !value_is_sound(column, value, bytes_of(from, (size_t)(b.c.at - from)));
         if (!b.c.bad)
-            clustering_put(out,
-                           is_there ? clustering_value(buf_bytes(&value)) : (struct bytes){ 0 });
+            clustering_put(out, value);
     }
-    buf_deinit(&value);
+    buf_deinit(&taken);
     return b.c.bad || cursor_left(&b.c) != 1 ? ERR_CORRUPT : OK;
 }

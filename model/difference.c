@@ -156,7 +156,7 @@ static bool cell_is_lacking(struct difference *d, const struct cell *cell, const
 static void lacking_cells(struct difference *d, const struct row *row, const struct row *one,
                           struct row *out)
 {
-    const struct cell *own = one->cells, *end = own + one->cells_count;
+    const struct cell *own = one->cells, *end = row_cells_end(one);
     out->cells = arena_alloc(arena_of(d), row->cells_count * sizeof *out->cells);
     for (size_t i = 0; i < row->cells_count; i++) {
         const struct cell *cell = &row->cells[i];

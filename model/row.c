@@ -253,14 +253,14 @@ static size_t merge_cells(struct merging *m, const struct row *a, const struct r
 {
     size_t count = 0;
     struct cover cover = cover_of(all);
-    const struct cell *x = a->cells, *x_end = x + a->cells_count;
-    const struct cell *y = b->cells, *y_end = y + b->cells_count;
+    const struct cell *x = a->cells, *x_end = row_cells_end(a);
+    const struct cell *y = b->cells, *y_end = row_cells_end(b);
     while (x < x_end || y < y_end) {
         struct cell made;
         int c = x == x_end ? 1 : y == y_end ? -1 : cell_order(m, x, y);
         const struct cell *next = c == 0 ? cell_merge(m, x, y, all, &made) : c < 0 ? x : y;
-        x += c <= 0;
-        y += c >= 0;
+        x = c <= 0 ? x + 1 : x;
+        y = c >= 0 ? y + 1 : y;
         if (!cover_has(&cover, next))
             out[count++] = *next;
     }

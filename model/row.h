@@ -67,6 +67,12 @@ struct range_tombstone {
     struct deletion deletion; /* never none */
 };
 
+/* Behind the last cell.  The cells of a row that has none may be NULL. */
+static inline const struct cell *row_cells_end(const struct row *row)
+{
+    return row->cells_count ? row->cells + row->cells_count : row->cells;
+}
+
 static inline struct deletion deletion_none(void) { return (struct deletion){ TIMESTAMP_NONE, 0 }; }
 static inline bool deletion_is_none(struct deletion d) { return d.timestamp == TIMESTAMP_NONE; }
 /* Negative, 0, positive: the later timestamp, then the later local deletion time is the newer. */
@@ -117,3 +123,4 @@ struct bytes key_component(const struct table *, struct bytes key, size_t i);
 enum err key_validate(const struct table *, struct bytes key);
 /* Murmur3 token; -2^63 becomes 2^63-1; (facts: 4.1). */
 int64_t key_token(struct bytes key);
+int64_t hash_token(const uint64_t hash[2]); /* of a key whose murmur3_cassandra is known */

@@ -1,7 +1,8 @@
 /* answer.c - an encoded answer, read step by step (result.c has the format).
  *
  * Whoever merges relies on order, so it is checked here: partitions ascend by token and key, rows
- * follow the read's order, and no partition lies outside of what was asked.
+ * follow the read's order, and no partition lies outside of what was asked, or has a key that is
+ * none of the table's.
  */
 // SPDX-License-Identifier: Apache-2.0
 #include "model/answer.h"
@@ -18,11 +19,12 @@ int answer_compare_partition(const struct answer *a, const struct answer *b)
     return compare_place(a->token, a->key, b->token, b->key);
 }
 
-static bool is_asked_for(const struct read *read, struct bytes key, int64_t token)
+static bool is_asked_for(const struct table *table, const struct read *read, struct bytes key,
+                         int64_t token)
 {
     if (!read->is_range)
         return bytes_equal(read->key, key);
-    return token > read->after && token <= read->upto;
+    return token > read->after && token <= read->upto && key_validate(table, key) == OK;
 }
 
 static bool at_row(const struct answer *a)
@@ -133,7 +135,7 @@ enum err answer_next_partition(struct answer *a)
     if (a->body.bad || a->key.size == 0)
         return ERR_CORRUPT;
     a->token = key_token(a->key);
-    if (!is_asked_for(a->read, a->key, a->token) ||
+    if (!is_asked_for(a->table, a->read, a->key, a->token) ||
         (key_before.size && compare_place(token_before, key_before, a->token, a->key) >= 0))
         return ERR_CORRUPT;
     return take_static(a) == OK ? answer_next_row(a) : ERR_CORRUPT;

@@ -1,6 +1,13 @@
 /* space.c - see space.h.
  *
- *     mkdir ──> keep ──> kept ──> ended        a start: each shard has a folder for its reserve
+ *     make ──> list ──> others ──> keep ──> kept ──> ended     a start
+ *                        │  ^
+ *                        v  │
+ *                        file
+ *
+ * Each shard has a folder for its reserve.  Those of shards that are no more, from a life with more
+ * of them, are removed first, each by the shard whose number remains: nobody would ever give them
+ * up.  One that cannot be removed is met again by the next start.
  *
  * The keeper watches: it is woken when a flush has failed, when a request here has completed, and
  * when it is time to try again.  A reserve that cannot be kept is told of and done without.
@@ -12,7 +19,8 @@
 #include "io/log.h"
 #include "store/inside.h"
 
-enum { MAKE, KEEP, KEPT, SHUT };
+#define PREFIX "reserve-"
+enum { MAKE, LIST, OTHERS, OTHER_FILE, KEEP, KEPT, SHUT };
 static const uint64_t again_ns = 1000000000;
 
 struct keeping {
@@ -20,6 +28,10 @@ struct keeping {
     struct store *store;
     struct io_req *done;
     struct io_req req;
+    struct arena arena;
+    struct io_names names; /* of data_folder */
+    size_t at;
+    const char *other; /* being removed */
     bool is_failed;
 };
 
@@ -29,20 +41,64 @@ static struct op_next keeping_make(struct op *op)
 {
     struct keeping *k = keeping_of(op);
     struct space *p = &k->store->space;
-    snprintf(p->folder, sizeof p->folder, "%s/reserve-%d", k->store->options.data_folder,
+    snprintf(p->folder, sizeof p->folder, "%s/" PREFIX "%d", k->store->options.data_folder,
              io_self(k->store->io));
     io_mkdir(k->store->io, &k->req, op, p->folder);
-    return op_wait(KEEP);
+    return op_wait(LIST);
+}
+
+static struct op_next keeping_list(struct op *op)
+{
+    struct keeping *k = keeping_of(op);
+    struct store *s = k->store;
+    if (k->req.busy)
+        return op_wait(LIST);
+    if (k->req.err != OK)
+        return op_end(op, k->req.err);
+    io_list(s->io, &k->req, op, s->options.data_folder, &k->arena, &k->names);
+    return op_wait(OTHERS);
+}
+
+/* The folder of a shard that is no more, and that this one is to look after; NULL: none is left. */
+static const char *next_other(struct keeping *k)
+{
+    struct store *s = k->store;
+    uint64_t number, shards = (uint64_t)io_shards(s->io);
+    while (k->at < k->names.count) {
+        const char *name = k->names.names[k->at++];
+        bool is_reserve = strncmp(name, PREFIX, strlen(PREFIX)) == 0 &&
+                          log_folder_number(name + strlen(PREFIX), &number);
+        if (is_reserve && number >= shards && number % shards == (uint64_t)io_self(s->io))
+            return arena_printf(&k->arena, "%s/%s", s->options.data_folder, name);
+    }
+    return NULL;
+}
+
+static struct op_next keeping_others(struct op *op)
+{
+    struct keeping *k = keeping_of(op);
+    if (k->req.busy)
+        return op_wait(OTHERS);
+    k->other = next_other(k);
+    if (!k->other)
+        return op_goto(KEEP);
+    io_remove(k->store->io, &k->req, op, arena_printf(&k->arena, "%s/reserve", k->other));
+    return op_wait(OTHER_FILE);
+}
+
+static struct op_next keeping_other_file(struct op *op)
+{
+    struct keeping *k = keeping_of(op);
+    if (k->req.busy)
+        return op_wait(OTHER_FILE);
+    io_remove(k->store->io, &k->req, op, k->other);
+    return op_wait(OTHERS);
 }
 
 static struct op_next keeping_keep(struct op *op)
 {
     struct keeping *k = keeping_of(op);
     struct store *s = k->store;
-    if (k->req.busy)
-        return op_wait(KEEP);
-    if (k->req.err != OK)
-        return op_end(op, k->req.err);
     reserve_open(&s->space.reserve, s->io, &k->req, op, s->space.folder, s->options.reserve_bytes);
     return op_wait(KEPT);
 }
@@ -69,7 +125,10 @@ static struct op_next keeping_shut(struct op *op)
 }
 
 static const struct op_state states[] = {
-    [MAKE] = { "space make", keeping_make, TO(KEEP) },
+    [MAKE] = { "space make", keeping_make, TO(LIST) },
+    [LIST] = { "space list", keeping_list, TO(OTHERS) },
+    [OTHERS] = { "space others", keeping_others, TO(OTHER_FILE) | TO(KEEP) },
+    [OTHER_FILE] = { "space other file", keeping_other_file, TO(OTHERS) },
     [KEEP] = { "space keep", keeping_keep, TO(KEPT) },
     [KEPT] = { "space kept", keeping_kept, TO(SHUT) },
     [SHUT] = { "space shut", keeping_shut, 0 },
@@ -82,6 +141,7 @@ static void keeping_release(struct op *op)
     if (op->err != OK)
         log_note(k->store->io, LOG_WARN, "no_reserve", "folder=%s reason=\"%s\"",
                  k->store->space.folder, err_text(op->err));
+    arena_deinit(&k->arena);
     mem_free(k);
     io_req_end(done, OK);
 }

@@ -1,10 +1,10 @@
 /* test_gossip.c - nodes that tell each other: a thousand of them by rounds; rings of all sizes
  * whose messages are lost; and messages that are cut or damaged.  RONDO_LONG=1: more thousands. */
 // SPDX-License-Identifier: Apache-2.0
+#include "../../lib/long.h"
 #include "base/mem.h"
 #include "base/prng.h"
 #include "cluster/gossip.h"
-#include "tests/lib/long.h"
 
 #include <check.h>
 #include <stdlib.h>

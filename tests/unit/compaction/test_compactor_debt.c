@@ -6,8 +6,8 @@
  * RONDO_LONG=1: an hour of virtual time instead of minutes.
  */
 // SPDX-License-Identifier: Apache-2.0
+#include "../../lib/long.h"
 #include "rig_rows.h"
-#include "tests/lib/long.h"
 
 #include <stdlib.h>
 

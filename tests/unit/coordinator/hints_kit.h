@@ -24,7 +24,6 @@ struct kit {
     struct asker asker;
     struct hints *hints;
     struct hints_options options;
-    struct report failed;
     bool is_dropped[KIT_TABLES];
     uint32_t gc_grace[KIT_TABLES];
     enum err says[RIG_NODES];      /* of every hint that comes there; ERR_STOPPED: nothing */

@@ -7,10 +7,10 @@
  * other tests hold that against models.
  */
 // SPDX-License-Identifier: Apache-2.0
+#include "../../lib/long.h"
 #include "base/mem.h"
 #include "stage.h"
 #include "store/stats.h"
-#include "tests/lib/long.h"
 #include "wide.h"
 
 #include <check.h>

@@ -34,6 +34,10 @@ struct buf;
 enum config_commitlog_sync { CONFIG_SYNC_GROUP, CONFIG_SYNC_BATCH, CONFIG_SYNC_PERIODIC };
 enum config_commitlog_compression { CONFIG_LOG_PLAIN, CONFIG_LOG_LZ4 };
 enum config_allow_insecure { CONFIG_LOOPBACK_ONLY, CONFIG_INSECURE_ALLOWED };
+enum config_native_transport_throw_on_overload {
+    CONFIG_THROW_ON_OVERLOAD_FALSE,
+    CONFIG_THROW_ON_OVERLOAD_TRUE
+};
 enum config_hinted_handoff_enabled { CONFIG_HANDOFF_TRUE, CONFIG_HANDOFF_FALSE };
 enum config_hints_compression { CONFIG_HINTS_PLAIN, CONFIG_HINTS_LZ4 };
 enum config_auto_snapshot { CONFIG_SNAPSHOT_TRUE, CONFIG_SNAPSHOT_FALSE };

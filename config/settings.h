@@ -133,8 +133,11 @@
     SETTING(COUNT, native_transport_max_concurrent_connections, "-1", "-1|1..1000000",            \
             "How many clients may be connected; -1: no limit but memory.")                        \
     SETTING(BYTES, native_transport_max_request_data_in_flight, "0MiB", "0MiB|64KiB..16384GiB",   \
-            "What all requests that are being worked on may take together; beyond it clients "    \
-            "are told Overloaded. 0MiB: a share of memory_limit.")                                \
+            "What all requests that are being worked on may take together; beyond it nothing "    \
+            "more is read from clients for a while. 0MiB: a share of memory_limit.")              \
+    SETTING(CHOICE, native_transport_throw_on_overload, "false", "false|true",                    \
+            "Whether clients are told Overloaded in place of not being read from, as those are "  \
+            "that say THROW_ON_OVERLOAD when they connect.")                                      \
     SETTING(NS, native_transport_idle_timeout, "0ms", "0ms|1s..240h",                             \
             "A client that says nothing for this long is disconnected; 0ms: never. Not there "    \
             "yet: it is taken for 0ms.")                                                          \

@@ -97,6 +97,7 @@ static void request_startup(struct session *s, const struct wire_envelope *e, st
               request_startup_option(&startup, "DRIVER_NAME"));
     text_keep(s->driver_version, sizeof s->driver_version,
               request_startup_option(&startup, "DRIVER_VERSION"));
+    s->wants_errors |= text_is(request_startup_option(&startup, "THROW_ON_OVERLOAD"), "1");
     wire_begin(session_out(s), 0, e->stream, OPCODE_READY);
     wire_end(session_out(s));
     s->is_started = true;

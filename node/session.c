@@ -9,7 +9,10 @@
  * There is one receive and at most one send under way.  Answers are written to one buffer while the
  * other is being sent, so a connection is written once a turn, however many answers there are.
  * When too many requests wait or too much is unsent, nothing more is taken and so nothing more is
- * received: the client feels it in its own socket.
+ * received: the client feels it in its own socket.  So it is when the shard has no room for more
+ * requests: to tell each that it comes too early (Overloaded) costs about as much as to do what it
+ * asks, and clients ask again.  Those that are paused go on in the order in which they came to it.
+ * Who rather wants to be told says so (STARTUP's THROW_ON_OVERLOAD).
  *
  * Invariants: 1. an envelope is answered exactly once, unless the connection is gone.  2. bytes are
  * reserved in the shard's budget before a large frame is read.  3. the session is released after
@@ -49,6 +52,9 @@ void session_start(struct shard *shard, struct io_socket *taken)
     wire_out_init(&s->out[0], true, WIRE_V5);
     wire_out_init(&s->out[1], true, WIRE_V5);
     list_add(&shard->sessions, &s->link);
+    list_init(&s->pause);
+    s->wants_errors =
+        shard->config->native_transport_throw_on_overload == CONFIG_THROW_ON_OVERLOAD_TRUE;
     shard->counts.connections++;
     shard->counts.connections_total++;
     op_start(&s->op, io_ops(shard->io), NULL, session_states, session_release);
@@ -149,14 +155,47 @@ bool session_is_full(const struct session *s)
     return s->out[0].raw.size + s->out[1].raw.size >= session_out_max(s);
 }
 
+/* ---- pause: the shard has no room for more requests ---- */
+
+/* For one more request of this client, if it is not large.  One alone always has. */
+static bool session_has_place(const struct session *s)
+{
+    const struct shard *shard = s->shard;
+    uint64_t taken = shard->request_bytes + shard->large_bytes - s->large_bytes;
+    return shard->request_bytes == 0 || taken + REQUEST_USUAL_BYTES <= shard->plan.requests_bytes;
+}
+
+/* The first that is paused goes on, where there is room; it wakes the next. */
+static void shard_unpause(struct shard *shard)
+{
+    if (list_empty(&shard->paused))
+        return;
+    struct session *s = owner_of(shard->paused.next, struct session, pause);
+    if (!session_has_place(s))
+        return;
+    list_remove(&s->pause);
+    op_wake(&s->op);
+}
+
+/* At the end of a turn: it would take more. */
+static void session_pause(struct session *s)
+{
+    bool must = !session_has_place(s) && !s->wants_errors && !s->recv.busy;
+    if (must && list_empty(&s->pause))
+        list_add(&s->shard->paused, &s->pause);
+    shard_unpause(s->shard);
+}
+
 /* Several may wait, as long as what they hold, and their answers if they are like those before,
- * stays within this connection's part. */
+ * stays within this connection's part; and as long as the shard has room, unless this client rather
+ * wants to be told that it has none. */
 static bool session_may_take(const struct session *s)
 {
     bool is_modest = s->held_bytes < s->shard->plan.requests_bytes / 2 &&
                      s->in_flight * s->answer_bytes < session_out_max(s);
-    return !s->is_closing && !s->is_switching && s->in_flight < SESSION_IN_FLIGHT_MAX &&
-           (is_modest || s->in_flight == 0) && !session_is_full(s);
+    return (s->wants_errors || session_has_place(s)) && !s->is_closing && !s->is_switching &&
+           s->in_flight < SESSION_IN_FLIGHT_MAX && (is_modest || s->in_flight == 0) &&
+           !session_is_full(s);
 }
 
 /* Answers in the version that the client speaks; before it is known, in the newest. */
@@ -228,6 +267,8 @@ void session_keep(struct session *s, uint64_t held, uint64_t kept)
     ensure(s->held_bytes >= held && s->shard->request_bytes >= held);
     s->held_bytes += kept - held;
     s->shard->request_bytes += kept - held;
+    if (kept < held)
+        shard_unpause(s->shard);
 }
 
 void session_word_full(struct report *report)
@@ -375,6 +416,7 @@ static struct op_next session_turn(struct op *op)
     session_flush(s);
     session_receive(s);
     session_flush(s); /* what a frame that finds no room is told */
+    session_pause(s);
     if (session_is_over(s))
         return op_goto(DRAIN);
     return s->is_yielding ? op_yield(TURN) : op_wait(TURN);
@@ -400,6 +442,8 @@ static void session_release(struct op *op)
     s->shard->counts.connections--;
     accept_note_gone(s->shard);
     list_remove(&s->link);
+    list_remove(&s->pause);
+    shard_unpause(s->shard);
     wire_in_deinit(&s->in);
     wire_out_deinit(&s->out[0]);
     wire_out_deinit(&s->out[1]);

@@ -13,12 +13,14 @@ enum {
     SESSION_LARGE_BYTES = 1 << 20,    /* a frame above it is reserved before it is read */
     SESSION_BURST = 4,                /* requests in a turn before others are thought of */
     REQUEST_ARENA_BYTES = 16 << 10,
+    REQUEST_USUAL_BYTES = 2 * REQUEST_ARENA_BYTES, /* what is held for one, if it is not large */
 };
 
 struct session {
     struct op op;
     struct shard *shard;
     struct list link;
+    struct list pause; /* in shard->paused, or alone */
     struct io_socket *socket;
     struct io_addr peer;
     struct io_req recv, send, patience; /* patience: for STARTUP; then for the next word */
@@ -36,6 +38,7 @@ struct session {
     bool is_watched;        /* patience runs for the next word */
     bool is_awaited;        /* an answer waits for room in the output */
     bool is_yielding;       /* more is there to take, in the next turn */
+    bool wants_errors;      /* rather be told Overloaded than not be read from */
     bool wants_topology, wants_status, wants_schema;
     char keyspace[NAME_BYTES_MAX + 1];
     char driver_name[64], driver_version[64];

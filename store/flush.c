@@ -317,6 +317,7 @@ static void flush_release(struct op *op)
     flush_note(f);
     f->data->flush = NULL;
     s->keeper.flushes_count--;
+    s->keeper.is_roomier = true;
     store_stir(s);
     memtable_shared_unref(&f->memtable);
     table_unref(&f->table);

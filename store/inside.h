@@ -34,6 +34,7 @@ struct keeper { /* keeper.c */
     uint64_t log_bytes;     /* of the commit log, when it last looked */
     uint64_t forgotten;     /* segments below it have been given up */
     bool is_early;          /* a flush is wanted though nothing asks for it (simulator) */
+    bool is_roomier;        /* a flush has ended: writes that wait for room may look */
     struct list asks;       /* struct flush_ask: waiting for flushes */
     unsigned flushes_count; /* under way */
 };
@@ -69,7 +70,9 @@ struct store {
     uint64_t memory_bytes;             /* of all memtables */
     uint64_t reserved_bytes;           /* for what has been admitted and is not merged yet */
     uint64_t wanted_bytes;             /* by the last apply that the budget refused */
-    uint64_t generation;               /* the last one that was drawn */
+    struct list queue;      /* struct apply.turn: they wait for room, the first one looks */
+    uint64_t queue_bytes;   /* what these hold */
+    uint64_t generation;    /* the last one that was drawn */
     uint64_t known_segment; /* of our folder: the highest that a file or a floor speaks of */
     struct folder_end *ends;
     size_t ends_count;
@@ -166,6 +169,8 @@ void store_left(struct store *);
 void store_free(struct store **);
 /* The store closes: acknowledgements that were delayed come at once. */
 void applies_hurry(struct store *);
+/* The first write that waits for room looks again. */
+void applies_stir(struct store *);
 /* The pooled ones, and what reads have left. */
 void applies_free(struct store *);
 void reading_spare_free(struct store *);

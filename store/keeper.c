@@ -337,6 +337,9 @@ static struct op_next keeper_watch(struct op *op)
     do
         keeper_flush(s);
     while (k->flushes_count < FLUSHES_MAX && want_for_memory(s));
+    if (k->is_roomier)
+        applies_stir(s);
+    k->is_roomier = false;
     keeper_sleep(s);
     uint64_t half = s->options.memtable_bytes / 2;
     k->memory_at = u64_max(half, s->memory_bytes + s->options.memtable_bytes / 32);

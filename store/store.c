@@ -57,6 +57,7 @@ void store_open(struct io *io, struct io_req *req, struct op *op,
     list_init(&s->waiters);
     list_init(&s->idle);
     list_init(&s->busy);
+    list_init(&s->queue);
     list_init(&s->slow_reads);
     list_init(&s->compactions);
     opening_start(s, req, op, out, failed);

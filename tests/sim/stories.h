@@ -15,6 +15,7 @@
     X(forgives_so_often)               \
     X(limits_connections)              \
     X(too_much_at_once)                \
+    X(too_much_at_once_is_told)        \
     X(says_what_batches_may_not)       \
     X(large_frames_meet_a_budget)      \
     X(stops_before_its_birth)          \

@@ -204,6 +204,61 @@ START_TEST(what_is_under_way_has_its_room_reserved)
 }
 END_TEST
 
+/* A little more at once than there is room for, and flushes go well: the last wait for their turn.
+ */
+START_TEST(what_finds_no_room_waits_for_a_flush)
+{
+    struct stage s;
+    struct buf mutations[IN_FLIGHT] = { 0 };
+    struct io_req reqs[IN_FLIGHT] = { 0 };
+    static const uint8_t value[11 * KIB];
+    open_with(&s, 1024 * KIB);
+    unblock(&s);
+    for (int i = 0; i < IN_FLIGHT; i++) {
+        char name[16];
+        snprintf(name, sizeof name, "key%d", i);
+        stage_put(keyvalue, name, 1, bytes_of(value, sizeof value), 1, &mutations[i]);
+        store_apply(s.store, &reqs[i], &s.op, buf_bytes(&mutations[i]));
+    }
+    for (int i = 0; i < IN_FLIGHT; i++) {
+        ck_assert_int_eq(stage_wait(&s, &reqs[i]), OK);
+        ck_assert_uint_le(counts_of(&s).memtable_bytes, (1024 + 64) * KIB); /* a chunk more */
+        buf_deinit(&mutations[i]);
+    }
+    ck_assert_uint_eq(counts_of(&s).applied, IN_FLIGHT);
+    stage_deinit(&s);
+}
+END_TEST
+
+/* Who waits is refused when nobody waits for him any more, when the flush fails, or at the end. */
+START_TEST(what_waits_for_room_is_refused_when_there_is_no_hope)
+{
+    struct stage s;
+    struct buf mutations[IN_FLIGHT] = { 0 };
+    struct io_req reqs[IN_FLIGHT] = { 0 };
+    static const uint8_t value[4 * KIB];
+    open_with(&s, 256 * KIB);
+    unsigned late = 0, full = 0, done = 0;
+    for (int i = 0; i < IN_FLIGHT; i++) {
+        char name[16];
+        snprintf(name, sizeof name, "key%d", i);
+        stage_put(keyvalue, name, 1, bytes_of(value, sizeof value), 1, &mutations[i]);
+        store_apply_by(s.store, &reqs[i], &s.op, buf_bytes(&mutations[i]),
+                       io_now(s.io) + (i % 2 ? UINT64_MAX / 2 : 1000));
+    }
+    for (int i = 0; i < IN_FLIGHT; i++) {
+        enum err e = stage_wait(&s, &reqs[i]);
+        done += e == OK, late += e == ERR_TIMEOUT, full += e == ERR_OVERLOADED;
+        buf_deinit(&mutations[i]);
+    }
+    ck_assert_uint_eq(done + late + full, IN_FLIGHT);
+    ck_assert_uint_gt(done, 0);
+    ck_assert_uint_gt(late, 0);
+    ck_assert_uint_gt(full, 0); /* the folder cannot be made, so the flush fails */
+    stage_deinit(&s);
+}
+END_TEST
+
 START_TEST(what_can_never_fit_is_told_apart)
 {
     struct stage s;
@@ -333,6 +388,8 @@ int main(void)
     tcase_add_test(t, writers_are_slowed_before_they_are_refused);
     tcase_add_test(t, truncating_or_dropping_makes_room_again);
     tcase_add_test(t, what_is_under_way_has_its_room_reserved);
+    tcase_add_test(t, what_finds_no_room_waits_for_a_flush);
+    tcase_add_test(t, what_waits_for_room_is_refused_when_there_is_no_hope);
     tcase_add_test(t, what_can_never_fit_is_told_apart);
     tcase_add_test(t, a_hundred_thousand_overwrites_take_the_memory_of_one_row);
     tcase_add_test(t, rows_of_changing_size_settle_within_the_budget);

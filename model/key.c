@@ -54,12 +54,17 @@ enum err key_validate(const struct table *table, struct bytes key)
     return cursor_left(&c) ? ERR_INVALID : OK;
 }
 
+int64_t hash_token(const uint64_t hash[2])
+{
+    int64_t token = (int64_t)hash[0];
+    return token == INT64_MIN ? INT64_MAX : token;
+}
+
 int64_t key_token(struct bytes key)
 {
-    uint64_t h[2];
+    uint64_t hash[2];
     if (key.size == 0) /* before all others */
         return INT64_MIN;
-    murmur3_cassandra(key, h);
-    int64_t token = (int64_t)h[0];
-    return token == INT64_MIN ? INT64_MAX : token;
+    murmur3_cassandra(key, hash);
+    return hash_token(hash);
 }

@@ -22,6 +22,8 @@ struct index_entry {
 };
 /* The window need not hold the column index.  OK; ERR_WOULD_WAIT and *wanted; ERR_CORRUPT. */
 enum err index_entry_decode(struct bytes window, struct index_entry *out, size_t *wanted);
+/* Of a partition that has no column index. */
+void index_entry_write(struct bytes key, uint64_t place, struct buf *out);
 /* A search's way over entries of other keys: how many bytes those take that the window begins with,
  * stand whole in it and have no column index; *count is raised by how many they are.  What stands
  * behind them is for index_entry_decode to judge. */

@@ -68,19 +68,30 @@ void index_builder_add(struct index_builder *b, uint8_t kind, struct bytes prefi
         block_close(b);
 }
 
+static void entry_begin(struct bytes key, uint64_t place, struct buf *out)
+{
+    buf_put_be16(out, (uint16_t)key.size);
+    buf_put_bytes(out, key);
+    buf_put_vint(out, place);
+}
+
+void index_entry_write(struct bytes key, uint64_t place, struct buf *out)
+{
+    entry_begin(key, place, out);
+    buf_put_u8(out, 0);
+}
+
 void index_builder_end(struct index_builder *b, const struct partition_head *head, uint64_t place,
                        uint64_t header_bytes, uint64_t end, struct buf *out)
 {
     b->end = end;
     if (b->has_first && b->blocks_count) /* one block by itself is not told */
         block_close(b);
-    buf_put_be16(out, (uint16_t)head->key.size);
-    buf_put_bytes(out, head->key);
-    buf_put_vint(out, place);
     if (b->blocks_count < 2) {
-        buf_put_u8(out, 0);
+        index_entry_write(head->key, place, out);
         return;
     }
+    entry_begin(head->key, place, out);
     struct buf start = { 0 };
     buf_put_vint(&start, header_bytes);
     full_deletion_encode(b->version, head->deletion, &start);

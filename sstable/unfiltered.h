@@ -54,6 +54,10 @@ enum err unfiltered_read(const struct layout *, struct bytes window, struct row_
  * other row is read as above. */
 enum err unfiltered_read_packed(const struct layout *, struct bytes window, struct row_space *,
                                 struct unfiltered *out, size_t *wanted);
+/* What stands behind the head of a partition that is one row, which can be left packed, and its
+ * end: of a table without clustering columns.  The row is `out` then, without its end.  False: it
+ * is something else, or not whole in the window. */
+bool only_row_read(const struct layout *, struct bytes window, struct unfiltered *out);
 /* Decodes the cells after all, into the space that the row was read into. */
 void unfiltered_unpack(const struct layout *, struct row_space *, struct unfiltered *);
 /* Do packed cells that one layout has read stand in a file of the other as they are?  Only where
@@ -68,6 +72,9 @@ size_t marker_write(const struct layout *, const struct marker *, uint64_t prev_
 /* A row that is packed; its layout packs alike. */
 size_t packed_row_write(const struct layout *, const struct row *, struct bytes packed,
                         uint64_t prev_bytes, struct buf *out);
+/* A whole partition: its head without a deletion, a row that is packed, and its end. */
+void only_row_write(const struct layout *, struct bytes key, int64_t timestamp, struct bytes packed,
+                    struct buf *out);
 /* A static row that is NULL is the empty one. */
 void static_row_write(const struct layout *, const struct row *, struct buf *out);
 

@@ -148,6 +148,8 @@ struct prefix {
 };
 enum err prefix_read(const struct layout *, struct cursor *, uint8_t kind, size_t count,
                      struct row_space *, struct prefix *out);
+/* Of a row without clustering columns: always the same bytes, at the same place. */
+struct bytes only_row_key(void);
 /* Reads over them. */
 enum err prefix_skip(const struct layout *, struct cursor *, size_t count);
 

@@ -12,6 +12,9 @@
  * empty value (which has a flag) and no longer vint than needed.  2. Every cell has been walked
  * over, so a row that is cut or has something else in it is never left packed.
  *
+ * Where a table has no clustering columns a partition is one row at most, and is read and written
+ * whole: head, row and end.
+ *
  * Not here: counters, which are merged and not chosen; multi-cell columns; dropped ones.
  */
 // SPDX-License-Identifier: Apache-2.0
@@ -19,6 +22,7 @@
 #include "sstable/unfiltered_inside.h"
 
 enum { PACKED_FLAGS = HAS_TIMESTAMP | HAS_ALL_COLUMNS };
+enum { ONLY_ROW_BYTES = 64 }; /* what a partition takes beside its key and cells, at most */
 
 /* Behind the flags of a cell; false: it is empty, not as short as can be, or not all there. */
 static inline bool pass_sized(struct cursor *c)
@@ -62,6 +66,30 @@ bool row_stays_packed(const struct layout *layout, const struct unfiltered_start
     return true;
 }
 
+bool only_row_read(const struct layout *layout, struct bytes window, struct unfiltered *out)
+{
+    struct cursor c = cursor_of(window);
+    if (layout->clustering_count || layout->statics_count || cursor_u8(&c) != PACKED_FLAGS)
+        return false;
+    uint64_t size = take_vint(&c);
+    if (c.bad || size >= cursor_left(&c) || c.at[size] != END_OF_PARTITION)
+        return false;
+    struct cursor body = cursor_of(bytes_of(c.at, size));
+    (void)take_vint(&body); /* size of the one before: nobody needs it */
+    int64_t timestamp = take_timestamp(layout, &body);
+    const uint8_t *cells = body.at;
+    if (body.bad || timestamp == TIMESTAMP_NONE || !pass_cells(layout, &body))
+        return false;
+    out->kind = UNFILTERED_ROW;
+    out->row = (struct row){ .key = only_row_key(),
+                             .liveness = { .timestamp = timestamp },
+                             .deletion = deletion_none() };
+    out->packed = bytes_of(cells, (size_t)(body.at - cells));
+    out->is_packed = true;
+    out->size_bytes = (size_t)(body.at - window.data);
+    return true;
+}
+
 void unfiltered_unpack(const struct layout *layout, struct row_space *space, struct unfiltered *u)
 {
     struct cursor c = cursor_of(u->packed);
@@ -102,4 +130,20 @@ size_t packed_row_write(const struct layout *layout, const struct row *row, stru
     buf_put_vint(out, timestamp);
     buf_put_bytes(out, packed);
     return start_bytes;
+}
+
+void only_row_write(const struct layout *layout, struct bytes key, int64_t timestamp,
+                    struct bytes packed, struct buf *out)
+{
+    size_t begin = out->size;
+    uint64_t time = (uint64_t)timestamp - (uint64_t)layout->base.timestamp;
+    buf_grow(out, key.size + packed.size + ONLY_ROW_BYTES);
+    partition_head_encode(layout->version, key, deletion_none(), out);
+    size_t prev_bytes = out->size - begin;
+    buf_put_u8(out, PACKED_FLAGS);
+    buf_put_vint(out, vint_size(prev_bytes) + vint_size(time) + packed.size);
+    buf_put_vint(out, prev_bytes);
+    buf_put_vint(out, time);
+    buf_put_bytes(out, packed);
+    buf_put_u8(out, END_OF_PARTITION);
 }

@@ -16,7 +16,12 @@
 
 enum { GROUP = 32, VALUE_BYTES_MAX = 65535 };
 enum { FLAG_EMPTY = 1, FLAG_NULL = 2 };
-static const uint8_t key_of_the_only_row[] = { 0x38 };
+
+struct bytes only_row_key(void)
+{
+    static const uint8_t key[] = { 0x38 };
+    return bytes_of(key, sizeof key);
+}
 
 static enum err ran_out(const struct cursor *c) { return c->bad ? ERR_WOULD_WAIT : OK; }
 
@@ -119,7 +124,7 @@ enum err prefix_read(const struct layout *layout, struct cursor *c, uint8_t kind
                      struct row_space *space, struct prefix *out)
 {
     struct bytes values[KEY_COLUMNS_MAX];
-    *out = (struct prefix){ .key = bytes_of(key_of_the_only_row, sizeof key_of_the_only_row) };
+    *out = (struct prefix){ .key = only_row_key() };
     if (kind == CLUSTERING && count == 0)
         return OK;
     const uint8_t *at = c->at;

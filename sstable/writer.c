@@ -212,16 +212,21 @@ static void ensure_ascends(const struct sstable_writer *w, struct bytes key, int
     ensure(token > w->token || (token == w->token && bytes_compare(key, buf_bytes(&w->key)) > 0));
 }
 
-void sstable_writer_partition(struct sstable_writer *w, struct bytes key, int64_t token,
-                              struct deletion deletion)
+static void partition_begin(struct sstable_writer *w, struct bytes key, int64_t token)
 {
     ensure(w->state == BETWEEN_PARTITIONS);
     ensure_ascends(w, key, token);
     w->token = token;
     buf_clear(&w->key);
     buf_put_bytes(&w->key, key);
-    w->deletion = deletion;
     w->partition_at = sstable_writer_plain_bytes(w);
+}
+
+void sstable_writer_partition(struct sstable_writer *w, struct bytes key, int64_t token,
+                              struct deletion deletion)
+{
+    partition_begin(w, key, token);
+    w->deletion = deletion;
     w->previous_at = 0;
     w->has_unfiltered = w->has_static = false;
     w->open = deletion_none();
@@ -356,18 +361,21 @@ void sstable_writer_marker(struct sstable_writer *w, const struct marker *marker
     unfiltered_end(w, at, kind, marker->key, marker->clustering);
 }
 
-static void index_put(struct sstable_writer *w, uint64_t bytes)
+/* Its entry in the index begins at `entry` of what waits, and it has so many bytes in Data.db. */
+static void partition_counts(struct sstable_writer *w, size_t entry, const uint64_t hash[2],
+                             uint64_t bytes)
 {
-    struct partition_head head = { .key = buf_bytes(&w->key), .deletion = w->deletion };
-    size_t begin = w->index.size;
-    index_builder_end(&w->blocks, &head, w->partition_at, w->header_bytes, bytes, &w->index);
-    summary_builder_add(&w->summary, head.key, w->index_bytes);
-    w->index_bytes += w->index.size - begin;
+    struct bytes key = buf_bytes(&w->key);
+    summary_builder_add(&w->summary, key, w->index_bytes);
+    w->index_bytes += w->index.size - entry;
     if (w->partitions)
         filter_set(&w->filter, &w->places);
-    uint64_t hash[2];
-    murmur3_cassandra(head.key, hash);
     filter_find(&w->filter, hash, &w->places);
+    writer_stats_partition_end(&w->stats, key, bytes);
+    w->first_token = w->partitions ? w->first_token : w->token;
+    w->last_token = w->token;
+    w->partitions++;
+    plain_stays(w);
 }
 
 void sstable_writer_partition_end(struct sstable_writer *w)
@@ -381,16 +389,37 @@ void sstable_writer_partition_end(struct sstable_writer *w)
         return;
     }
     buf_put_u8(&w->plain, END_OF_PARTITION);
-    uint64_t bytes = position(w);
-    index_put(w, bytes);
     struct bytes last = buf_bytes(&w->last_key);
     if (w->has_unfiltered && writer_stats_is_high(&w->stats, last))
         writer_stats_high(&w->stats, w->last_kind, last, buf_bytes(&w->last_raw));
-    writer_stats_partition_end(&w->stats, buf_bytes(&w->key), bytes);
-    w->first_token = w->partitions ? w->first_token : w->token;
-    w->last_token = w->token;
-    w->partitions++;
-    plain_stays(w);
+    struct partition_head head = { .key = buf_bytes(&w->key), .deletion = w->deletion };
+    uint64_t bytes = position(w), hash[2];
+    size_t entry = w->index.size;
+    index_builder_end(&w->blocks, &head, w->partition_at, w->header_bytes, bytes, &w->index);
+    murmur3_cassandra(head.key, hash);
+    partition_counts(w, entry, hash, bytes);
+}
+
+/* All of them have the same place, so the first one tells of the range. */
+static void only_row_ranges(struct sstable_writer *w, const struct row *row)
+{
+    if (w->stats.has_range)
+        return;
+    writer_stats_low(&w->stats, UNFILTERED_KIND_ROW, row->key, row->clustering);
+    writer_stats_high(&w->stats, UNFILTERED_KIND_ROW, row->key, row->clustering);
+}
+
+void sstable_writer_only_row(struct sstable_writer *w, const struct only_row *only)
+{
+    ensure(w->layout.clustering_count == 0 && w->layout.statics_count == 0);
+    partition_begin(w, only->key, only->token);
+    only_row_write(&w->layout, only->key, only->row->liveness.timestamp, only->packed, &w->plain);
+    writer_stats_partition(&w->stats, deletion_none());
+    writer_stats_packed_row(&w->stats, only->row);
+    only_row_ranges(w, only->row);
+    size_t entry = w->index.size;
+    index_entry_write(only->key, w->partition_at, &w->index);
+    partition_counts(w, entry, only->hash, position(w));
 }
 
 /* ---- what has been made ---- */

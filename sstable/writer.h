@@ -47,6 +47,15 @@ void sstable_writer_row(struct sstable_writer *, const struct row *);
 /* The same of a row that is packed (unfiltered.h): of a layout that the writer packs alike. */
 void sstable_writer_packed_row(struct sstable_writer *, const struct row *, struct bytes packed);
 bool sstable_writer_packs(const struct sstable_writer *, const struct layout *from);
+/* A whole partition of a table without clustering columns: one row that is packed, no deletion. */
+struct only_row {
+    struct bytes key; /* of the partition */
+    int64_t token;
+    const uint64_t *hash; /* murmur3_cassandra of the key */
+    const struct row *row;
+    struct bytes packed;
+};
+void sstable_writer_only_row(struct sstable_writer *, const struct only_row *);
 /* `before` is what is open there, `after` is open from then on; the last one closes. */
 void sstable_writer_marker(struct sstable_writer *, const struct marker *);
 /* A partition without anything (no deletion, no row, no marker) is taken back. */

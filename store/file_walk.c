@@ -12,9 +12,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "store/file_walk.h"
 
+#include "base/hash.h"
 #include "store/file_walk_in.h"
 
-enum { ENTRY_BYTES = 64, ENTRY_PRICE_NS = 30 };
+enum { ENTRY_BYTES = 64, ENTRY_PRICE_NS = 30, ONLY_PRICE_NS = 60 };
 
 void file_walk_init(struct file_walk *w, struct sstable *s)
 {
@@ -119,6 +120,7 @@ static enum err walk_head(struct file_walk *w, struct fetch *f, uint64_t place, 
     w->place = place;
     w->rows_at = place + head.size_bytes;
     w->deletion = head.deletion;
+    w->is_only = false;
     w->stage = WALK_IDLE;
     w->head.kind = UNFILTERED_END;
     return OK;
@@ -243,6 +245,29 @@ enum err file_walk_next_partition(struct file_walk *w, struct fetch *f)
 
 /* ---- without it ---- */
 
+/* Where rows are left packed, a partition of one row is read at once. */
+static void walk_only(struct file_walk *w, struct bytes key)
+{
+    const struct sstable *s = w->sstable;
+    size_t skip = (size_t)(w->rows_at - w->place);
+    struct bytes rows = bytes_of(w->data.bytes.data + skip, w->data.bytes.size - skip);
+    bool may_be = w->keeps_packed && key.size > 0 && deletion_is_none(w->deletion) &&
+                  s->statistics.partitioner == PARTITIONER_MURMUR3;
+    w->is_only = may_be && only_row_read(&s->layout, rows, &w->head);
+    if (!w->is_only)
+        return;
+    w->at = w->rows_at + w->head.size_bytes;
+    io_charge(s->io, ONLY_PRICE_NS);
+}
+
+static int64_t walk_token(struct file_walk *w, struct bytes key)
+{
+    if (!w->is_only)
+        return partitioner_token(w->sstable->statistics.partitioner, key);
+    murmur3_cassandra(key, w->hash);
+    return hash_token(w->hash);
+}
+
 static enum err walk_at(struct file_walk *w, struct fetch *f, uint64_t place)
 {
     struct bytes key;
@@ -252,7 +277,8 @@ static enum err walk_at(struct file_walk *w, struct fetch *f, uint64_t place)
     if (e)
         return e;
     w->entry = (struct index_entry){ .place = place };
-    walk_stands(w, partitioner_token(w->sstable->statistics.partitioner, key), key);
+    walk_only(w, key);
+    walk_stands(w, walk_token(w, key), key);
     return OK;
 }
 
@@ -260,6 +286,7 @@ enum err file_walk_begin(struct file_walk *w, struct fetch *f) { return walk_at(
 
 enum err file_walk_follow(struct file_walk *w, struct fetch *f)
 {
-    ensure(!w->at_end && w->stage == WALK_IN && w->head.kind == UNFILTERED_END);
+    bool is_through = w->stage == WALK_IN && w->head.kind == UNFILTERED_END;
+    ensure(!w->at_end && (is_through || w->is_only));
     return walk_at(w, f, w->at + 1); /* behind the byte that ends the partition */
 }

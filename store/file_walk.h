@@ -25,6 +25,7 @@ struct file_walk {
     /* the partition */
     bool at_end;
     int64_t token;
+    uint64_t hash[2]; /* murmur3 of the key, where is_only */
     struct buf key;
     struct deletion deletion;
     uint64_t index_at;        /* of its entry in Index.db */
@@ -37,6 +38,8 @@ struct file_walk {
     struct bytes low, high; /* borrowed from who entered; empty: open */
     bool is_reversed;
     bool keeps_packed;      /* heads are left packed where they can be (unfiltered.h) */
+    bool is_only;           /* the head is all that the partition has, left packed: it may be left
+                               at once, or entered as any other */
     struct unfiltered head; /* kind END: behind the last one */
     struct deletion open;   /* what covers the place before the head, in the walk's direction */
     enum walk_stage stage;
@@ -65,7 +68,7 @@ enum err file_walk_find(struct file_walk *, struct fetch *, int64_t token, struc
 enum err file_walk_seek(struct file_walk *, struct fetch *, int64_t token, struct bytes key);
 enum err file_walk_next_partition(struct file_walk *, struct fetch *);
 /* From front to back without the index, which is left alone: the first partition; and the one
- * behind that which has been gone through to its END. */
+ * behind that which has been gone through to its END, or is_only. */
 enum err file_walk_begin(struct file_walk *, struct fetch *);
 enum err file_walk_follow(struct file_walk *, struct fetch *);
 /* kind END when it has none. */

@@ -235,6 +235,7 @@ enum err file_walk_enter(struct file_walk *w, struct fetch *f, struct slice slic
 {
     enum err e = OK;
     bool is_whole = !is_reversed && !slice.low.size && !slice.high.size;
+    w->is_only = false;
     if (w->stage == WALK_IDLE && is_whole && w->sstable->layout.statics_count == 0)
         walk_enter_whole(w);
     bool goes_on = !is_reversed && slice.low.size && !w->entry.column_index_bytes;

@@ -229,10 +229,40 @@ static enum err begin(struct merging *m, struct report *report)
     return pick(m, report);
 }
 
+/* Each input that has the partition has one packed row of it and nothing else, and one of them is
+ * the newest: that is all there is to write.  NULL: it is not so. */
+static const struct source *only_row(const struct merging *m)
+{
+    const struct heads *h = &m->heads;
+    for (size_t i = 0; i < h->members_count; i++)
+        if (!h->members[i]->walk->is_only)
+            return NULL;
+    return heads_packed(h, 0, h->members_count, deletion_none());
+}
+
+static void only_row_take(struct merging *m, const struct source *s, struct sstable_writer *writer)
+{
+    struct only_row only = { .key = buf_bytes(&m->key),
+                             .token = m->token,
+                             .hash = s->walk->hash,
+                             .row = &s->head->row,
+                             .packed = s->head->packed };
+    io_charge(m->options.io, MERGE_PRICE_NS);
+    sstable_writer_only_row(writer, &only);
+    m->counts.partitions++;
+    m->counts.rows++;
+    m->stage = LEAVE;
+}
+
 static void partition_open(struct merging *m, struct sstable_writer *writer)
 {
     size_t members = m->heads.members_count;
+    const struct source *only = only_row(m);
     m->counts.merged[members < COMPACT_MERGED_MAX ? members : COMPACT_MERGED_MAX - 1]++;
+    if (only) {
+        only_row_take(m, only, writer);
+        return;
+    }
     if (purge_deletion(&m->purge, m->deletion))
         m->counts.purged += !deletion_is_none(m->deletion);
     else

@@ -207,6 +207,110 @@ START_TEST(a_row_that_is_damaged_anywhere_is_read_as_ever)
 }
 END_TEST
 
+/* ---- partitions of one row ---- */
+
+static const struct column_spec flat[] = { { COLUMN_PARTITION, "pk", "blob", false },
+                                           { COLUMN_REGULAR, "z", "text", false },
+                                           { COLUMN_REGULAR, "b", "bigint", false },
+                                           { 0 } };
+
+/* What stands in the window is a partition of one packed row for the one reader just where it is
+ * such a row for the other, and its end stands behind it; what is written of it is what is written
+ * of its parts.  Is it one? */
+static bool only_both(struct bytes window)
+{
+    struct unfiltered a = { 0 }, b = { 0 };
+    struct buf out = buf_in(&arena), want = buf_in(&arena);
+    struct bytes key = bytes_text("key");
+    size_t wanted = 0;
+    bool is_row = unfiltered_read_packed(&from, window, &space, &a, &wanted) == OK && a.is_packed;
+    bool has_end = is_row && a.size_bytes < window.size && window.data[a.size_bytes] == 0x01;
+    ck_assert(only_row_read(&from, window, &b) == has_end);
+    if (!has_end)
+        return false;
+    ck_assert(b.kind == UNFILTERED_ROW && b.is_packed && b.row.cells_count == 0);
+    ck_assert_uint_eq(a.size_bytes, b.size_bytes);
+    ck_assert_int_eq(a.row.liveness.timestamp, b.row.liveness.timestamp);
+    ck_assert(b.row.liveness.ttl == 0 && deletion_is_none(b.row.deletion));
+    ck_assert_bytes(a.row.key, b.row.key);
+    ck_assert_uint_eq(b.row.clustering.size, 0);
+    ck_assert_bytes(a.packed, b.packed);
+    only_row_write(&to, key, b.row.liveness.timestamp, b.packed, &out);
+    partition_head_encode(to.version, key, deletion_none(), &want);
+    packed_row_write(&to, &a.row, a.packed, want.size, &want);
+    buf_put_u8(&want, 0x01);
+    ck_assert_bytes(buf_bytes(&out), buf_bytes(&want));
+    return true;
+}
+
+static struct bytes flat_partition(struct prng *prng, size_t text_bytes)
+{
+    uint8_t *text = arena_alloc(&arena, text_bytes), number[8] = { 0 };
+    struct cell *cells = arena_array(&arena, struct cell, 2);
+    struct buf key = buf_in(&arena), out = buf_in(&arena);
+    for (size_t i = 0; i < text_bytes; i++)
+        text[i] = (uint8_t)prng_next(prng);
+    cells[0] = (struct cell){ TIMESTAMP, .column = 1, .value = bytes_of(text, text_bytes) };
+    cells[1] = (struct cell){ TIMESTAMP, .column = 2, .value = bytes_of(number, 8) };
+    comparable_key(table, NULL, &key);
+    struct row row = { .key = buf_bytes(&key),
+                       .liveness = { .timestamp = TIMESTAMP },
+                       .deletion = deletion_none(),
+                       .cells_count = 2,
+                       .cells = cells };
+    row_write(&from, &row, 30, &out);
+    buf_put_u8(&out, 0x01);
+    return buf_bytes(&out);
+}
+
+static struct bytes exactly(struct bytes window)
+{
+    uint8_t *exact = mem_alloc(window.size);
+    if (window.size)
+        memcpy(exact, window.data, window.size);
+    return bytes_of(exact, window.size);
+}
+
+START_TEST(a_partition_of_one_row_is_read_and_written_whole)
+{
+    struct prng prng = { 5 };
+    use(flat);
+    for (size_t size = 1; size < TEXT_BYTES_MAX; size += 7)
+        ck_assert(only_both(flat_partition(&prng, size)));
+}
+END_TEST
+
+START_TEST(a_partition_that_is_cut_or_damaged_anywhere_is_none_or_read_as_ever)
+{
+    struct prng prng = { 6 };
+    use(flat);
+    struct bytes whole = flat_partition(&prng, 150);
+    for (size_t size = 0; size < whole.size; size++) {
+        struct bytes cut = exactly(bytes_of(whole.data, size));
+        ck_assert(!only_both(cut));
+        mem_free((void *)cut.data);
+    }
+    for (size_t at = 0; at < 8 * whole.size; at++) {
+        struct bytes bad = exactly(whole);
+        ((uint8_t *)bad.data)[at / 8] ^= (uint8_t)(1u << at % 8);
+        (void)only_both(bad);
+        mem_free((void *)bad.data);
+    }
+}
+END_TEST
+
+START_TEST(what_has_a_place_among_others_is_no_partition_of_one_row)
+{
+    struct prng prng = { 7 };
+    struct unfiltered out;
+    struct row row = whole_row(&prng);
+    struct buf with_end = buf_in(&arena);
+    row_write(&from, &row, 30, &with_end);
+    buf_put_u8(&with_end, 0x01);
+    ck_assert(!only_row_read(&from, buf_bytes(&with_end), &out));
+}
+END_TEST
+
 /* ---- layouts ---- */
 
 static const struct column_spec counter[] = { { COLUMN_PARTITION, "pk", "int", false },
@@ -249,6 +353,9 @@ int main(void)
     tcase_add_test(t, values_in_another_form_than_ours_do_not);
     tcase_add_test(t, a_row_that_is_cut_anywhere_is_read_as_ever);
     tcase_add_test(t, a_row_that_is_damaged_anywhere_is_read_as_ever);
+    tcase_add_test(t, a_partition_of_one_row_is_read_and_written_whole);
+    tcase_add_test(t, a_partition_that_is_cut_or_damaged_anywhere_is_none_or_read_as_ever);
+    tcase_add_test(t, what_has_a_place_among_others_is_no_partition_of_one_row);
     tcase_add_test(t, only_the_same_simple_columns_pack_alike);
     suite_add_tcase(s, t);
     SRunner *r = srunner_create(s);

@@ -4,7 +4,8 @@
  * CRC-32 checks whatever is read from table files, so it must not be slower than unpacking it is.
  * Where the processor multiplies without carries, 64 bytes at a time are folded into 64 that have
  * the same remainder (Gopal and others, "Fast CRC computation for generic polynomials using
- * PCLMULQDQ", Intel 2009); zlib finishes what is left.
+ * PCLMULQDQ", Intel 2009); zlib finishes what is left.  Where it multiplies four times as much at
+ * once, what is long is folded by 256 bytes first.
  *
  * CRC-32C covers each record of a journal and each block of an index that is read.  Its instruction
  * takes three cycles, and another one may begin in each of them: so what is long is cut into thirds
@@ -49,33 +50,93 @@ __attribute__((target("pclmul,sse2"))) static inline __m128i lane(const uint8_t 
     return v;
 }
 
-/* FOLD_BYTES at least.  The remainder of x^(4*128+32), x^(4*128-32), x^(128+32), x^(128-32), bits
- * reversed. */
-__attribute__((target("pclmul,sse2"))) static uint32_t crc32_folded(uint32_t seed, struct bytes in)
+/* What is folded so far, and what stands behind it.  The numbers are the remainders of x^(n+32) and
+ * x^(n-32), bits reversed, for a fold over n bits. */
+struct folded {
+    __m128i lanes[LANES];
+    const uint8_t *p;
+};
+
+__attribute__((target("pclmul,sse2"))) static inline struct folded fold_begin(uint32_t seed,
+                                                                              const uint8_t *p)
+{
+    struct folded f = { .p = p + FOLD_BYTES };
+    for (size_t i = 0; i < LANES; i++)
+        f.lanes[i] = lane(p + i * LANE_BYTES);
+    f.lanes[0] = _mm_xor_si128(f.lanes[0], _mm_cvtsi32_si128((int)~seed));
+    return f;
+}
+
+__attribute__((target("pclmul,sse2"))) static uint32_t fold_end(struct folded f, const uint8_t *end)
 {
     const __m128i by_fold = _mm_set_epi64x(0x1c6e41596, 0x154442bd4);
     const __m128i by_lane = _mm_set_epi64x(0x0ccaa009e, 0x1751997d0);
-    const uint8_t *p = in.data, *end = in.data + in.size;
-    __m128i lanes[LANES];
-    for (size_t i = 0; i < LANES; i++)
-        lanes[i] = lane(p + i * LANE_BYTES);
-    lanes[0] = _mm_xor_si128(lanes[0], _mm_cvtsi32_si128((int)~seed));
-    for (p += FOLD_BYTES; end - p >= FOLD_BYTES; p += FOLD_BYTES)
+    for (; end - f.p >= FOLD_BYTES; f.p += FOLD_BYTES)
         for (size_t i = 0; i < LANES; i++)
-            lanes[i] = fold(lanes[i], by_fold, lane(p + i * LANE_BYTES));
+            f.lanes[i] = fold(f.lanes[i], by_fold, lane(f.p + i * LANE_BYTES));
+    __m128i last = f.lanes[0];
     for (size_t i = 1; i < LANES; i++)
-        lanes[i] = fold(lanes[i - 1], by_lane, lanes[i]);
-    uint32_t crc = crc32_zlib(UINT32_MAX, bytes_of(&lanes[LANES - 1], LANE_BYTES));
-    return crc32_zlib(crc, bytes_of(p, (size_t)(end - p)));
+        last = fold(last, by_lane, f.lanes[i]);
+    for (; end - f.p >= LANE_BYTES; f.p += LANE_BYTES)
+        last = fold(last, by_lane, lane(f.p));
+    uint32_t crc = crc32_zlib(UINT32_MAX, bytes_of(&last, LANE_BYTES));
+    return crc32_zlib(crc, bytes_of(f.p, (size_t)(end - f.p)));
+}
+
+/* FOLD_BYTES at least. */
+static uint32_t crc32_folded(uint32_t seed, struct bytes in)
+{
+    return fold_end(fold_begin(seed, in.data), in.data + in.size);
+}
+
+/* ---- four lanes at once ---- */
+
+enum { WIDE_BYTES = 4 * FOLD_BYTES, WIDE_LEAST = 2 * WIDE_BYTES };
+#define WIDE __attribute__((target("avx512f,vpclmulqdq,pclmul,sse2")))
+
+static bool has_wide(void)
+{
+    return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("vpclmulqdq");
+}
+
+WIDE static inline __m512i wide_fold(__m512i x, __m512i k, __m512i there)
+{
+    __m512i low = _mm512_clmulepi64_epi128(x, k, 0x00), high = _mm512_clmulepi64_epi128(x, k, 0x11);
+    return _mm512_ternarylogic_epi64(low, high, there, 0x96); /* exclusive or */
+}
+
+/* WIDE_BYTES at least. */
+WIDE static uint32_t crc32_wide(uint32_t seed, struct bytes in)
+{
+    const __m512i by_wide = _mm512_broadcast_i32x4(_mm_set_epi64x(0x1322d1430, 0x11542778a));
+    const __m512i by_fold = _mm512_broadcast_i32x4(_mm_set_epi64x(0x1c6e41596, 0x154442bd4));
+    const uint8_t *p = in.data, *end = in.data + in.size;
+    __m512i folds[WIDE_BYTES / FOLD_BYTES];
+    for (size_t i = 0; i < array_count(folds); i++)
+        folds[i] = _mm512_loadu_si512(p + i * FOLD_BYTES);
+    folds[0] = _mm512_xor_si512(folds[0], _mm512_zextsi128_si512(_mm_cvtsi32_si128((int)~seed)));
+    for (p += WIDE_BYTES; end - p >= WIDE_BYTES; p += WIDE_BYTES)
+        for (size_t i = 0; i < array_count(folds); i++)
+            folds[i] = wide_fold(folds[i], by_wide, _mm512_loadu_si512(p + i * FOLD_BYTES));
+    for (size_t i = 1; i < array_count(folds); i++)
+        folds[i] = wide_fold(folds[i - 1], by_fold, folds[i]);
+    struct folded f = { .p = p };
+    memcpy(f.lanes, &folds[array_count(folds) - 1], sizeof f.lanes);
+    return fold_end(f, end);
 }
 #else
+enum { WIDE_LEAST = 1 };
 static bool has_folding(void) { return false; }
+static bool has_wide(void) { return false; }
+static uint32_t crc32_wide(uint32_t seed, struct bytes in) { return crc32_zlib(seed, in); }
 static uint32_t crc32_folded(uint32_t seed, struct bytes in) { return crc32_zlib(seed, in); }
 #endif
 
 uint32_t crc32_of(uint32_t seed, struct bytes in)
 {
     bool is_long = in.size >= LONG_BYTES && has_folding();
+    if (in.size >= WIDE_LEAST && is_long && has_wide())
+        return crc32_wide(seed, in);
     return is_long ? crc32_folded(seed, in) : crc32_zlib(seed, in);
 }
 

@@ -3,9 +3,10 @@
  *
  *     journal ──read──> items ──hints_flight.c──> flights ──answered──> settled
  *
- * The reading rests while many items wait, so memory is bounded by its window.  A pass is halted
- * when the target goes down, when delivery is turned off, or when the node stops: what has left is
- * waited for, the rest is forgotten and read again by the next pass.
+ * The reading rests while many items wait, so memory is bounded by its window; it tells the
+ * target's op when there is something to send, for that may be long before its end.  A pass is
+ * halted when the target goes down, when delivery is turned off, or when the node stops: what has
+ * left is waited for, the rest is forgotten and read again by the next pass.
  *
  * While the target is down a pass comes when the oldest hint has expired, and ends at the first
  * that has not.  Passes of an up target are half a second apart, since each begins by reading a
@@ -25,6 +26,8 @@ static void item_take(struct hint_target *t, const struct hint_record *r,
 {
     size_t size = t->parts.size + r->rest.size;
     struct hint_item *item = slab_alloc(&t->hints->slab, sizeof *item + size);
+    if (list_empty(&t->items))
+        op_wake(&t->op);
     *item = (struct hint_item){ .table = r->table,
                                 .at = at,
                                 .token = r->token,

@@ -128,6 +128,25 @@ START_TEST(a_mutation_larger_than_a_record_comes_whole)
 END_TEST
 
 /* A folder of a shard that there is no more is somebody's. */
+/* More than the window of a pass, and nothing else that happens. */
+START_TEST(many_hints_are_delivered_at_once_when_a_node_returns)
+{
+    static uint8_t text[8192];
+    kit_begin(1);
+    kit_down(2);
+    for (unsigned i = 0; i < 400; i++) {
+        struct hint_keep keep = { 0 };
+        snprintf((char *)text, 16, "%u", i);
+        ck_assert_int_eq(kit_keep_bytes(2, 0, bytes_of(text, sizeof text), &keep), OK);
+    }
+    kit_pass(2000);
+    kit_up(2);
+    ck_assert(rig_until(&kit.rig, kit_is_drained, 5));
+    ck_assert_uint_eq(kit.got_count[1], 400);
+    kit_end();
+}
+END_TEST
+
 START_TEST(hints_of_former_shards_are_delivered)
 {
     kit_begin(1);
@@ -403,6 +422,7 @@ static TCase *delivering(void)
     tcase_add_test(t, this_node_itself_is_a_target);
     tcase_add_loop_test(t, totals_hold_across_restarts, 0, 3);
     tcase_add_test(t, what_is_delivered_leaves_the_disk);
+    tcase_add_test(t, many_hints_are_delivered_at_once_when_a_node_returns);
     tcase_add_test(t, a_mutation_larger_than_a_record_comes_whole);
     tcase_add_test(t, hints_of_former_shards_are_delivered);
     tcase_add_test(t, an_answer_decides_for_each_hint_by_itself);

@@ -71,9 +71,9 @@ void gossiper_start(struct cluster *);
 void gossiper_free(struct cluster *);
 void gossiper_event(struct cluster *, unsigned node, enum liveness_event);
 void gossiper_request(struct cluster *, struct cluster_request *); /* GOSSIP; answers it */
-void gossiper_tell_all(struct cluster *); /* this node has changed: at once */
-/* Looks at every silence and at the clocks; `stood_ns`: so long this node itself stood still. */
-void gossiper_tick(struct cluster *, uint64_t stood_ns);
+void gossiper_tell_all(struct cluster *);           /* this node has changed: at once */
+void gossiper_tick(struct cluster *);               /* looks at every silence and at the clocks */
+void gossiper_stood(struct cluster *, uint64_t ns); /* this node itself stood still for so long */
 
 /* ---- system.c, seeds.c, accept.c (shard 0) ---- */
 void system_request(struct cluster *, struct request *);

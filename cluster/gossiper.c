@@ -316,11 +316,14 @@ void gossiper_tell_all(struct cluster *c)
         talker_rouse(c, n);
 }
 
-void gossiper_tick(struct cluster *c, uint64_t stood_ns)
+void gossiper_stood(struct cluster *c, uint64_t ns)
+{
+    liveness_pass(&c->gossiper->liveness, ns, io_now(c->io));
+}
+
+void gossiper_tick(struct cluster *c)
 {
     struct gossiper *g = c->gossiper;
-    if (stood_ns)
-        liveness_pass(&g->liveness, stood_ns, io_now(c->io));
     for (unsigned n = 1; n <= c->ring.nodes_count; n++) {
         if (n == c->self)
             continue;

@@ -15,6 +15,7 @@
  *   1. One reading at a time, of shard 0; if the node stands still again, it begins anew.
  *   2. A shard is awake again only by a reading that it asked for after its last gap.
  *   3. Every wait ends: with a reading or with the node.
+ *   4. Who goes down by a silence goes down by a tick, never inside of cluster_wake.
  */
 // SPDX-License-Identifier: Apache-2.0
 #include "base/mem.h"
@@ -85,8 +86,8 @@ static void watch_look(struct cluster *c)
             c->reading->is_old = true;
         log_note(c->io, LOG_WARN, "stood_still", "ms=%llu", (unsigned long long)(stood / 1000000));
     }
-    if (c->gossiper)
-        gossiper_tick(c, stood);
+    if (stood && c->gossiper)
+        gossiper_stood(c, stood);
 }
 
 static struct op_next watch_tick(struct op *op)
@@ -103,6 +104,8 @@ static struct op_next watch_tick(struct op *op)
     if (op->stop)
         return op_end(op, op->stop);
     watch_look(c);
+    if (c->gossiper)
+        gossiper_tick(c);
     if (w->is_asleep && !w->wait.busy)
         cluster_wake(c, &w->wait, op);
     io_sleep(c->io, &w->nap, op, tick_ns);

@@ -59,7 +59,8 @@ struct cluster_options { /* what it points to lives until the cluster is closed 
     unsigned tokens_count;
     const char *data_center, *rack;
     double phi_convict_threshold; /* 8 */
-    uint64_t peers_bytes_max; /* of requests in flight to other nodes, an even share each; 0: any */
+    uint64_t peers_bytes_max; /* of requests in flight to other nodes, an even share each; and of
+                                 those of another node on one connection; 0: any */
     unsigned credits;         /* requests in flight on one lane; 0: 1024 */
     struct cluster *first;    /* shards other than 0: the cluster of shard 0 */
     /* What the node fills in; called on the shard, never from inside a cluster_* call that the node

@@ -7,9 +7,10 @@
  * connection, since nothing behind it can be trusted.
  *
  * A connection carries requests one way only: from who dialled to who accepted; the answers come
- * back on it.  An accepted one that has many requests unanswered is not read from until some are:
- * only requests wait, never answers.  After a close it stays until the node has answered what came
- * on it; those answers are dropped and counted.
+ * back on it.  An accepted one that has many requests unanswered, or large ones, is not read from
+ * until some are, whatever the other side's limits are: only requests wait, never answers.  After a
+ * close it stays until the node has answered what came on it; those answers are dropped and
+ * counted.
  *
  * Invariants: 1. in_size <= in_room.  2. One recv and one send at a time.  3. `sending` does not
  * change while its send is under way.
@@ -124,6 +125,12 @@ static void conn_parse(struct conn *conn)
     }
 }
 
+static bool conn_is_laden(const struct conn *conn)
+{
+    uint64_t most = peer_bytes_max(conn->c);
+    return conn->unanswered >= UNANSWERED_MAX || (most && conn->unanswered_bytes > most);
+}
+
 /* False: the connection is over. */
 static bool conn_read(struct conn *conn, struct op *op)
 {
@@ -139,7 +146,7 @@ static bool conn_read(struct conn *conn, struct op *op)
     if (conn->is_broken)
         return false;
     ensure(conn->in_size < conn->in_room);
-    if (conn->unanswered >= UNANSWERED_MAX)
+    if (conn_is_laden(conn))
         return true; /* an answer wakes us */
     conn->is_reading = true;
     io_recv(conn->c->io, &conn->recv, op, conn->socket, conn->in + conn->in_size,

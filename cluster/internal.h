@@ -71,6 +71,7 @@ struct conn {
     struct buf out, sending, late; /* late: goes out behind the next frame (simulator) */
     unsigned shard;                /* of the other side, that dialled */
     unsigned unanswered;           /* requests that came and were not answered yet */
+    size_t unanswered_bytes;       /* of their bodies */
     bool is_broken, is_open, is_reading;
 };
 struct conn *conn_start(struct cluster *, struct op *parent, struct io_socket *taken);
@@ -192,6 +193,13 @@ struct cluster {
     struct list proposals;   /* one at a time */
     char waits_for[400];
 };
+
+/* What requests that are under way to, or from, one other node may take; 0: any. */
+static inline uint64_t peer_bytes_max(const struct cluster *c)
+{
+    size_t peers = c->ring.nodes_count > 1 ? c->ring.nodes_count - 1 : 1;
+    return c->options.peers_bytes_max / peers;
+}
 
 static inline bool is_first(const struct cluster *c) { return io_self(c->io) == 0; }
 static inline void post_home(struct cluster *at, struct post *p) { io_post_home(at->io, &p->mail); }

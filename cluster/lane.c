@@ -166,10 +166,9 @@ static void lane_park(struct lane_out *l, struct cluster_call *call,
 
 bool lane_call(struct lane_out *l, struct cluster_call *call, const struct cluster_message *m)
 {
-    uint64_t peers = l->c->ring.nodes_count > 1 ? l->c->ring.nodes_count - 1 : 1;
-    uint64_t most = l->c->options.peers_bytes_max / peers;
+    uint64_t most = peer_bytes_max(l->c);
     ensure(m->body.size <= CLUSTER_BODY_BYTES_MAX);
-    bool is_bounded = l->c->options.peers_bytes_max && l->bytes > 0;
+    bool is_bounded = most && l->bytes > 0;
     if (l->op.stop || (is_bounded && l->bytes + m->body.size > most))
         return false;
     l->bytes += m->body.size;

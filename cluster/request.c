@@ -9,7 +9,7 @@
  * nothing from the heap.  They belong to the shard whose connection they came on.
  *
  * Invariants: 1. each request is answered once.  2. conn->unanswered counts those that came on it
- * and are not back in the pool, so a connection outlives them.
+ * and are not back in the pool, unanswered_bytes their bodies, so a connection outlives them.
  */
 // SPDX-License-Identifier: Apache-2.0
 #include "base/mem.h"
@@ -58,7 +58,9 @@ static void request_give_back(struct request *r)
     struct cluster *c = r->home;
     struct conn *conn = r->conn;
     ensure(c->requests_out > 0 && conn->unanswered > 0);
+    ensure(conn->unanswered_bytes >= r->pub.body.size);
     c->requests_out--;
+    conn->unanswered_bytes -= r->pub.body.size;
     if (c->requests_free_count < POOL_MAX) {
         arena_reset(&r->pub.arena);
         list_add(&c->requests_free, &r->link);
@@ -261,9 +263,11 @@ void request_arrived(struct conn *conn, const struct frame *f)
     pub->token = f->token;
     if (frame_body(f, &pub->arena, &pub->body) != OK) {
         conn->is_broken = true;
+        pub->body = (struct bytes){ 0 };
         request_finish(r, ERR_CORRUPT, (struct bytes){ 0 });
         return;
     }
+    conn->unanswered_bytes += pub->body.size;
     int owner = f->has_token ? ring_shard(f->token, shards) : io_self(c->io);
     if (f->verb < NODE_VERBS)
         system_request(c, r);

@@ -156,6 +156,51 @@ START_TEST(requests_over_the_budget_are_refused)
 }
 END_TEST
 
+static struct cluster_request *held[CALLS];
+static unsigned held_count;
+static bool must_hold;
+
+/* The second node answers nothing for a while, then all at once. */
+static void hold(struct rig_shard *s, struct cluster_request *r)
+{
+    bool is_held = s->node->index == 1 && must_hold;
+    if (is_held)
+        held[held_count++] = r;
+    while (s->node->index == 1 && !must_hold && held_count > 0) {
+        struct cluster_request *first = held[--held_count];
+        cluster_answer(first, OK, first->body);
+    }
+    if (!is_held)
+        cluster_answer(r, OK, r->body);
+}
+
+START_TEST(who_sends_more_than_is_answered_is_not_read_from)
+{
+    struct prng dice = { 5 };
+    uint8_t bytes[50000]; /* that LZ4 does not take */
+    for (size_t i = 0; i < sizeof bytes; i++)
+        bytes[i] = (uint8_t)prng_next(&dice);
+    begin(4, (struct sim_faults){ .net_ns_max = 100000 }, 0);
+    rig.answer = hold;
+    rig_kill(&rig, 1);
+    rig.nodes[1].options.peers_bytes_max = 100000 * (RIG_NODES - 1);
+    rig_start(&rig, 1, 1);
+    ck_assert(rig_until(&rig, rig_all_up, 30));
+    must_hold = true;
+    for (int i = 0; i < 20; i++)
+        rig_call_start(&calls[i], &rig.nodes[0].shards[0], 2, bytes_of(bytes, sizeof bytes));
+    rig_pass(&rig, rig_second / 2);
+    ck_assert_uint_ge(held_count, 3); /* beyond 100,000, and what was read with it */
+    ck_assert_uint_le(held_count, 5);
+    must_hold = false;
+    rig_call_start(&calls[20], &rig.nodes[2].shards[0], 2, bytes_text("go on"));
+    rig_calls_wait(&rig, calls, 21);
+    for (int i = 0; i < 21; i++)
+        ck_assert_int_eq(calls[i].err, OK);
+    end();
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("message");
@@ -166,6 +211,7 @@ int main(void)
     tcase_add_test(tc, a_node_that_dies_ends_its_requests_at_once);
     tcase_add_test(tc, a_cancelled_request_ends_as_stopped_and_a_late_answer_is_dropped);
     tcase_add_test(tc, requests_over_the_budget_are_refused);
+    tcase_add_test(tc, who_sends_more_than_is_answered_is_not_read_from);
     suite_add_tcase(suite, tc);
     SRunner *runner = srunner_create(suite);
     srunner_run_all(runner, CK_NORMAL);

@@ -120,6 +120,7 @@ void lane_hasten(struct lane_out *);
 /* Closes the connection, if there is one: it is dialled again. */
 void lane_drop(struct lane_out *);
 void lane_fail_all(struct lane_out *, enum err);
+uint64_t peer_bytes_max(const struct cluster *); /* of requests to, or from, one node; 0: any */
 
 /* ---- calls.c ---- */
 struct calls {
@@ -193,13 +194,6 @@ struct cluster {
     struct list proposals;   /* one at a time */
     char waits_for[400];
 };
-
-/* What requests that are under way to, or from, one other node may take; 0: any. */
-static inline uint64_t peer_bytes_max(const struct cluster *c)
-{
-    size_t peers = c->ring.nodes_count > 1 ? c->ring.nodes_count - 1 : 1;
-    return c->options.peers_bytes_max / peers;
-}
 
 static inline bool is_first(const struct cluster *c) { return io_self(c->io) == 0; }
 static inline void post_home(struct cluster *at, struct post *p) { io_post_home(at->io, &p->mail); }

@@ -164,6 +164,13 @@ static void lane_park(struct lane_out *l, struct cluster_call *call,
     op_wake(&l->op);
 }
 
+/* Each other node has an even share. */
+uint64_t peer_bytes_max(const struct cluster *c)
+{
+    size_t peers = c->ring.nodes_count > 1 ? c->ring.nodes_count - 1 : 1;
+    return c->options.peers_bytes_max / peers;
+}
+
 bool lane_call(struct lane_out *l, struct cluster_call *call, const struct cluster_message *m)
 {
     uint64_t most = peer_bytes_max(l->c);

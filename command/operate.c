@@ -81,7 +81,9 @@ static bool operation_watch(struct arena *arena, const char *path, const char *v
         enum err err = http_get(&turns[turn], path, 0, page, ASK_MS, &answer);
         if (interrupt_came())
             break;
-        next = answer_take(&turns[turn], path, err, &answer);
+        if (err != OK)
+            (void)tell("the node does not answer any more: %s", err_text(err));
+        next = err == OK ? answer_take(&turns[turn], path, err, &answer) : NULL;
         if (next)
             progress_show(&progress, arena, next);
         *said = next ? next : *said;
@@ -144,7 +146,7 @@ void form_put_table(struct buf *form, const struct options *o, size_t first_word
     const char *keyspace = first_word < o->words_count ? o->words[first_word] : NULL;
     const char *table = first_word + 1 < o->words_count ? o->words[first_word + 1] : NULL;
     const char *dot = keyspace && !table ? strchr(keyspace, '.') : NULL;
-    if (dot) {
+    if (dot && dot > keyspace && dot[1]) { /* else it is the name of no keyspace */
         table = dot + 1;
         keyspace =
             arena_text(&arena, bytes_of((const uint8_t *)keyspace, (size_t)(dot - keyspace)));

@@ -185,6 +185,8 @@ static enum err flag_take(struct options *into, uint64_t takes, struct arguments
 
 static enum err word_take(struct options *into, const char *word, struct report *report)
 {
+    if (!*word)
+        return report_set(report, ERR_SYNTAX, "a word is empty");
     if (into->words_count == OPTIONS_WORDS_MAX)
         return report_set(report, ERR_SYNTAX, "'%s' is one word too many", word);
     into->words[into->words_count++] = word;

@@ -71,7 +71,7 @@ int repair_run(const struct options *o)
     int code = operate(o, &arena, "repair", buf_bytes(&form), &said);
     const struct tree *result = tree_get(said, "result");
     const struct tree *tables = tree_get(result, "tables");
-    if (tables && !o->json)
+    if (tables && tables->first && !o->json)
         sums_print(tables, o->validate);
     if (code == EXIT_DONE && o->validate && rows_differing(tables) > 0)
         code = EXIT_FAILED;

@@ -116,6 +116,10 @@ static struct op_next repair_begin(struct op *op)
     if (words_take(o, &start) != OK || operation_choose(o) != OK)
         return op_end(op, o->failed.err);
     tables_keep_shared(o);
+    if (o->tables_count == 0 && form_get(&o->form, "keyspace"))
+        return operation_fail(o, ERR_NOT_FOUND,
+                              "there is nothing to compare: of '%s' no table is on several nodes",
+                              form_get(&o->form, "keyspace"));
     w->listed_ns = io_now(o->shard->io);
     w->is_all = !form_get(&o->form, "keyspace") && !w->is_validate;
     w->sums = arena_array(&o->arena, struct sums, o->tables_count + 1);

@@ -102,6 +102,15 @@ START_TEST(what_is_wrong_is_said)
 }
 END_TEST
 
+START_TEST(a_word_that_is_empty_is_refused)
+{
+    char keyspace[] = "k", table[] = "";
+    char *words[] = { keyspace, table };
+    ck_assert_int_eq(options_parse(&options, takes, 2, words, &report), ERR_SYNTAX);
+    ck_assert_str_eq(report.text, "a word is empty");
+}
+END_TEST
+
 START_TEST(there_is_room_for_so_many_words_and_no_more)
 {
     char *words[OPTIONS_WORDS_MAX + 1];
@@ -172,6 +181,7 @@ int main(void)
     tcase_add_test(t, a_short_name_may_have_two_letters_and_its_value_a_sign);
     tcase_add_loop_test(t, what_is_wrong_is_said, 0, array_count(wrong));
     tcase_add_test(t, there_is_room_for_so_many_words_and_no_more);
+    tcase_add_test(t, a_word_that_is_empty_is_refused);
     tcase_add_test(t, levels_go_by_their_names_in_any_case);
     tcase_add_test(t, help_names_what_is_taken_and_nothing_else);
     tcase_add_test(t, what_was_given_can_be_typed_again_but_for_one_flag);

@@ -64,28 +64,58 @@ static void teardown(void)
     arena = (struct arena){ 0 };
 }
 
-/* Changes the schema, as a client would. */
-static void change(const char *text)
+/* What a statement asks for, as a client would. */
+static void bind(const char *text, struct cql_plan **plan, struct cql_action *action)
 {
     struct context context;
-    struct cql_params params = { .random = { sim_draw(sim) } }; /* the table's id */
-    struct cql_action action = { 0 };
-    struct cql_plan *plan = NULL;
+    struct cql_params params = { .timestamp = 1, .random = { sim_draw(sim) } };
     struct report report = { 0 };
-    struct change_call call = { 0 };
-    struct buf encoded = buf_in(&arena);
-    const struct catalog *catalog = &shard(0)->catalog;
     sim_act(NULL);
     enum err err =
-        cql_prepare(context_fill(&context, shard(0), ""), bytes_text(text), &plan, &report);
+        cql_prepare(context_fill(&context, shard(0), ""), bytes_text(text), plan, &report);
     if (err == OK)
-        err = cql_bind(plan, catalog, &params, &arena, &action, &report);
+        err = cql_bind(*plan, &shard(0)->catalog, &params, &arena, action, &report);
     ck_assert_msg(err == OK, "%s", report.text);
+}
+
+static void change(const char *text)
+{
+    struct cql_action action = { 0 };
+    struct cql_plan *plan = NULL;
+    struct change_call call = { 0 };
+    struct buf encoded = buf_in(&arena);
+    bind(text, &plan, &action);
     change_encode(action.change, &encoded);
     sim_act(ios[0]);
     change_start(shard(0), &call, &asker.op, buf_bytes(&encoded),
                  io_now(ios[0]) + 10000 * millisecond);
     ck_assert_int_eq(await_req(sim, &call.req), OK);
+    cql_plan_unref(&plan);
+}
+
+static void make_table(void)
+{
+    change("CREATE KEYSPACE k WITH replication = {'class': 'SimpleStrategy', "
+           "'replication_factor': 1}");
+    change("CREATE TABLE k.t (k int, c int, PRIMARY KEY (k, c))");
+}
+
+static void write_row(int c)
+{
+    struct cql_action action = { 0 };
+    struct cql_plan *plan = NULL;
+    struct coordinator_outcome outcome;
+    struct io_req req = { 0 };
+    bind(arena_printf(&arena, "INSERT INTO k.t (k, c) VALUES (1, %d)", c), &plan, &action);
+    struct coordinator_write write = { .keyspace = catalog_keyspace(&shard(0)->catalog, "k"),
+                                       .level = LEVEL_ONE,
+                                       .token = action.mutations[0].token,
+                                       .mutation = action.mutations[0].encoded,
+                                       .deadline_ns = io_now(ios[0]) + 10000 * millisecond };
+    sim_act(ios[0]);
+    coordinator_write(shard(0)->coordinator, &req, &asker.op, &write, &outcome);
+    ck_assert_int_eq(await_req(sim, &req), OK);
+    sim_act(NULL);
     cql_plan_unref(&plan);
 }
 
@@ -167,9 +197,7 @@ END_TEST
 
 START_TEST(what_was_unknown_before_a_range_was_compared_is_known_again)
 {
-    change("CREATE KEYSPACE k WITH replication = {'class': 'SimpleStrategy', "
-           "'replication_factor': 1}");
-    change("CREATE TABLE k.t (k int PRIMARY KEY)");
+    make_table();
     lose(0, first_token);
     await_ns(&asker, millisecond);
     struct operation *o = repair("");
@@ -183,9 +211,7 @@ END_TEST
 
 START_TEST(a_table_that_came_meanwhile_has_not_been_compared)
 {
-    change("CREATE KEYSPACE k WITH replication = {'class': 'SimpleStrategy', "
-           "'replication_factor': 1}");
-    change("CREATE TABLE k.t (k int PRIMARY KEY)");
+    make_table();
     lose(0, first_token);
     await_ns(&asker, millisecond);
     struct operation *o = repair("");
@@ -233,6 +259,33 @@ START_TEST(the_place_to_go_on_from_is_there_while_it_runs)
 }
 END_TEST
 
+START_TEST(a_repair_that_is_called_off_does_not_rest_first)
+{
+    struct repaired out;
+    struct io_req req = { 0 };
+    make_table();
+    for (int c = 0; c <= REPAIR_PAGE_ROWS; c++)
+        write_row(c);
+    struct repair args = { .keyspace = catalog_keyspace(&shard(0)->catalog, "k"),
+                           .table = catalog_table(&shard(0)->catalog, "k", "t"),
+                           .after = INT64_MIN,
+                           .upto = INT64_MAX,
+                           .bytes_per_second = 1,
+                           .timeout_ns = 1000 * millisecond };
+    sim_act(ios[0]);
+    coordinator_repair(shard(0)->coordinator, &req, &asker.op, &args, &out);
+    sim_act(NULL);
+    while (out.pages == 0)
+        ck_assert(sim_step(sim));
+    await_ns(&asker, millisecond);
+    ck_assert(req.busy);
+    uint64_t begun_ns = io_now(ios[0]);
+    coordinator_cancel(&req);
+    ck_assert_int_eq(await_req(sim, &req), ERR_STOPPED);
+    ck_assert_uint_lt(io_now(ios[0]) - begun_ns, 1000 * millisecond);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("operation_repair");
@@ -244,6 +297,7 @@ int main(void)
     tcase_add_test(tc, a_table_that_came_meanwhile_has_not_been_compared);
     tcase_add_test(tc, a_range_that_is_not_known_again_fails_and_is_where_to_go_on);
     tcase_add_test(tc, the_place_to_go_on_from_is_there_while_it_runs);
+    tcase_add_test(tc, a_repair_that_is_called_off_does_not_rest_first);
     suite_add_tcase(suite, tc);
     SRunner *runner = srunner_create(suite);
     srunner_run_all(runner, CK_NORMAL);

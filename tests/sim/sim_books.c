@@ -296,12 +296,16 @@ static void story_sudden_death(struct stage *s)
 
 /* Far more at once than the nodes take, over disks and a network whose times are drawn: each is
  * answered, nothing is held past its budget at any moment, and what was acknowledged is there. */
-static void story_overload(struct stage *s)
+static void ask_too_much(struct stage *s, bool rather_told)
 {
     enum { EACH = 400 };
     char text[TEXT_BYTES];
-    for (int i = 0; i < RING_NODES; i++)
-        s->ring.nodes[i].config.native_transport_max_request_data_in_flight_bytes = 3 << 20;
+    for (int i = 0; i < RING_NODES; i++) {
+        struct config *c = &s->ring.nodes[i].config;
+        c->native_transport_max_request_data_in_flight_bytes = 3 << 20;
+        c->native_transport_throw_on_overload =
+            rather_told ? CONFIG_THROW_ON_OVERLOAD_TRUE : CONFIG_THROW_ON_OVERLOAD_FALSE;
+    }
     begin(s, 1);
     struct sim_faults faults = { .disk_ns_max = 1 + sim_draw(s->ring.sim) % (40 * millisecond) };
     faults.net_ns_max = 1 + sim_draw(s->ring.sim) % (5 * millisecond);
@@ -326,12 +330,18 @@ static void story_overload(struct stage *s)
         CHECK(!s->talks[i].is_over && s->talks[i].answers == EACH);
         errors += s->talks[i].errors;
     }
-    CHECK(errors > TALKS * EACH / 10 && errors < TALKS * EACH);
-    CHECK(stage_shard(s, 0)->counts.overloaded > 0);
+    if (rather_told)
+        CHECK(errors > TALKS * EACH / 10 && errors < TALKS * EACH);
+    else
+        CHECK(errors == 0);
+    CHECK((stage_shard(s, 0)->counts.overloaded > 0) == rather_told);
     LOOKING(s, is_quiet(s));
     check_equal(s, (int64_t)(TALKS * EACH - errors));
     stage_end(s);
 }
+/* They wait in their sockets, or are told. */
+static void story_overload(struct stage *s) { ask_too_much(s, false); }
+static void story_overload_told(struct stage *s) { ask_too_much(s, true); }
 
 static const struct {
     const char *name;
@@ -339,7 +349,7 @@ static const struct {
 } stories[] = {
     { "slow", story_slow },         { "dead", story_dead },
     { "refused", story_refused },   { "sudden_death", story_sudden_death },
-    { "overload", story_overload },
+    { "overload", story_overload }, { "overload_told", story_overload_told },
 };
 
 int main(int argc, char **argv)

@@ -1,4 +1,6 @@
-/* script_client.h - a client of the coordinator under test: a write, a read, what it was told. */
+/* script_client.h - a client of the coordinator under test: a write, a read or a batch, and what it
+ * was told.
+ */
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 #include "script_replica.h"
@@ -51,11 +53,17 @@ static inline void script_down(unsigned node)
         ensure(sim_step(script.rig.sim));
 }
 
+/* Until it has nothing to do any more. */
+static inline void script_settle(void)
+{
+    while (!coordinator_idle(script.coordinator))
+        ensure(sim_step(script.rig.sim));
+}
+
 static inline void script_end(void)
 {
     coordinator_stop(script.coordinator);
-    while (!coordinator_idle(script.coordinator))
-        ensure(sim_step(script.rig.sim));
+    script_settle();
     coordinator_free(&script.coordinator);
     table_unref(&script.table);
     sim_free(script.rig.sim);
@@ -68,6 +76,7 @@ struct script_client {
     struct io_req req;
     bool is_read, is_done;
     struct coordinator_write write;
+    struct coordinator_batch *batch; /* NULL: another request */
     struct coordinator_read read;
     struct read_outcome read_outcome;
     struct coordinator_outcome outcome;
@@ -108,11 +117,16 @@ static inline struct op_next script_client_begin(struct op *op)
 {
     struct script_client *c = owner_of(op, struct script_client, op);
     c->begun_ns = io_now(script.rig.nodes[0].shards[0].io);
-    c->write.deadline_ns = c->read.deadline_ns = c->begun_ns + c->timeout_ns;
-    if (c->is_read)
+    uint64_t deadline_ns = c->begun_ns + c->timeout_ns;
+    c->write.deadline_ns = c->read.deadline_ns = deadline_ns;
+    if (c->batch) {
+        c->batch->deadline_ns = deadline_ns;
+        coordinator_batch(script.coordinator, &c->req, op, c->batch, &c->outcome);
+    } else if (c->is_read) {
         coordinator_read(script.coordinator, &c->req, op, &c->read, &c->read_outcome, &c->outcome);
-    else
+    } else {
         coordinator_write(script.coordinator, &c->req, op, &c->write, &c->outcome);
+    }
     ensure(c->req.busy); /* never inside the call */
     return op_wait(1);
 }

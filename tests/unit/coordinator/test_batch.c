@@ -49,42 +49,9 @@ static void batch_slot(void *context, struct io_req *req, struct op *op, struct 
 
 /* ---- a client ---- */
 
-struct client {
-    struct op op;
-    struct io_req req;
-    struct coordinator_batch batch;
-    struct coordinator_batch_part parts[MUTATIONS];
-    struct coordinator_outcome outcome;
-    bool is_done;
-    enum err err;
-    uint64_t begun_ns, ended_ns;
-};
-
-static struct op_next client_begin(struct op *op)
-{
-    struct client *c = owner_of(op, struct client, op);
-    c->begun_ns = io_now(script.rig.nodes[0].shards[0].io);
-    c->batch.deadline_ns = c->begun_ns + 200 * script_ms;
-    coordinator_batch(script.coordinator, &c->req, op, &c->batch, &c->outcome);
-    ensure(c->req.busy); /* never inside the call */
-    return op_wait(1);
-}
-static struct op_next client_end(struct op *op)
-{
-    struct client *c = owner_of(op, struct client, op);
-    if (c->req.busy)
-        return op_wait(1);
-    c->is_done = true;
-    c->err = c->req.err;
-    c->ended_ns = io_now(script.rig.nodes[0].shards[0].io);
-    return op_end(op, OK);
-}
-static const struct op_state client_states[] = {
-    { "begin", client_begin, TO(1) },
-    { "end", client_end, TO(1) },
-};
-
-static struct client client;
+static struct script_client client;
+static struct coordinator_batch batch;
+static struct coordinator_batch_part parts[MUTATIONS];
 
 /* A mutation that can be looked at: an empty one of that partition. */
 static struct bytes mutation_of(struct arena *arena, int p)
@@ -107,27 +74,24 @@ static void begin(uint64_t seed)
     script.coordinator->options.replica.batch = batch_slot;
 }
 
+/* The client asks for a batch of so many; its mutations stay in the arena. */
+static void ask(struct arena *arena, enum level level, int count)
+{
+    arena_init(arena, 4096);
+    batch = (struct coordinator_batch){ .level = level, .count = (size_t)count, .parts = parts };
+    for (int i = 0; i < count; i++)
+        parts[i] = (struct coordinator_batch_part){ &script.keyspace, i, mutation_of(arena, i) };
+    client = (struct script_client){ .batch = &batch };
+    script_client_start(&client);
+}
+
 static void run(enum level level)
 {
     struct arena arena;
-    arena_init(&arena, 4096);
-    client = (struct client){ .batch = { .level = level, .count = MUTATIONS } };
-    for (int i = 0; i < MUTATIONS; i++) {
-        struct bytes mutation = mutation_of(&arena, i);
-        client.parts[i] = (struct coordinator_batch_part){ &script.keyspace, i, mutation };
-    }
-    client.batch.parts = client.parts;
-    op_start(&client.op, io_ops(script.rig.nodes[0].shards[0].io), NULL, client_states, NULL);
-    while (!client.is_done)
-        ensure(sim_step(script.rig.sim));
+    ask(&arena, level, MUTATIONS);
+    script_wait(&client);
     arena_deinit(&arena);
     ck_assert(!seen.is_odd);
-}
-
-static void settle(void)
-{
-    while (!coordinator_idle(script.coordinator))
-        ensure(sim_step(script.rig.sim));
 }
 
 static unsigned applied(void) { return script.applied[1] + script.applied[2] + script.applied[3]; }
@@ -139,7 +103,7 @@ START_TEST(a_batch_is_kept_by_two_others_before_it_is_written_and_forgotten_afte
     begin((uint64_t)_i + 1);
     run(LEVEL_QUORUM);
     ck_assert_int_eq(client.err, OK);
-    settle();
+    script_settle();
     ck_assert_uint_eq(seen.kept[1], 0);
     ck_assert_uint_eq(seen.kept[2], 1);
     ck_assert_uint_eq(seen.kept[3], 1);
@@ -158,7 +122,7 @@ START_TEST(one_keeper_is_enough_where_only_one_is_up)
     script_down(3);
     run(LEVEL_QUORUM);
     ck_assert_int_eq(client.err, OK);
-    settle();
+    script_settle();
     ck_assert_uint_eq(seen.kept[2], 1);
     ck_assert_uint_eq(seen.kept[1], 0);
     ck_assert_uint_eq(seen.forgotten[2], 1);
@@ -213,7 +177,7 @@ START_TEST(what_a_keeper_refuses_is_not_written)
     ck_assert_uint_eq(client.outcome.failed, 1);
     ck_assert_uint_eq(client.outcome.failures[0].node, 3);
     ck_assert_int_eq(client.outcome.failures[0].err, ERR_IO);
-    settle();
+    script_settle();
     ck_assert_uint_eq(applied(), 0);
     ck_assert_uint_eq(seen.forgotten[2], 1); /* and what the other has, it forgets */
     script_end();
@@ -230,7 +194,7 @@ START_TEST(silent_keepers_are_a_timeout_of_the_batchlog)
     ck_assert_uint_eq(client.outcome.required, 2);
     ck_assert_uint_eq(client.outcome.received, 1);
     ck_assert_uint_ge(client.ended_ns - client.begun_ns, 200 * script_ms);
-    settle();
+    script_settle();
     ck_assert_uint_eq(applied(), 0);
     script_end();
 }
@@ -246,7 +210,7 @@ START_TEST(a_batch_that_nobody_has_got_stays_with_its_keepers)
     run(LEVEL_QUORUM);
     ck_assert_int_eq(client.err, ERR_WRITE_FAILURE);
     ck_assert(!client.outcome.is_of_batchlog);
-    settle();
+    script_settle();
     ck_assert_uint_eq(seen.kept[2] + seen.kept[3], 2);
     ck_assert_uint_eq(seen.forgotten[2] + seen.forgotten[3], 0);
     script_end();
@@ -292,17 +256,11 @@ START_TEST(stopping_ends_a_batch_in_every_state)
 {
     begin((uint64_t)_i + 1);
     script.does[2] = script.does[3] = SILENT;
-    client = (struct client){ .batch = { .level = LEVEL_ONE, .count = 1 } };
     struct arena arena;
-    arena_init(&arena, 4096);
-    client.parts[0] =
-        (struct coordinator_batch_part){ &script.keyspace, 1, mutation_of(&arena, 1) };
-    client.batch.parts = client.parts;
-    op_start(&client.op, io_ops(script.rig.nodes[0].shards[0].io), NULL, client_states, NULL);
+    ask(&arena, LEVEL_ONE, 1);
     rig_pass(&script.rig, (uint64_t)_i * 30 * script_ms);
     coordinator_stop(script.coordinator);
-    while (!client.is_done)
-        ensure(sim_step(script.rig.sim));
+    script_wait(&client);
     ck_assert_int_ne(client.err, OK);
     arena_deinit(&arena);
     script_end();

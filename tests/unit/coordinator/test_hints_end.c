@@ -46,12 +46,16 @@ START_TEST(hints_expire_while_their_target_is_away)
 }
 END_TEST
 
+static void begin_erase(struct io_req *req, unsigned table)
+{
+    struct uuid id = kit_table(table);
+    sim_act(kit.asker.io);
+    hints_erase(kit.hints, req, &kit.asker.op, &id);
+}
 static enum err erase(unsigned table)
 {
     struct io_req req = { 0 };
-    struct uuid id = kit_table(table);
-    sim_act(kit.asker.io);
-    hints_erase(kit.hints, &req, &kit.asker.op, &id);
+    begin_erase(&req, table);
     return await_req(kit.rig.sim, &req);
 }
 
@@ -112,7 +116,6 @@ END_TEST
 START_TEST(giving_up_waits_for_what_is_under_way)
 {
     struct io_req req = { 0 };
-    struct uuid id = kit_table(0);
     kit_begin(1);
     kit_down(2);
     kit_keep_all(2, 0, 1, 3);
@@ -120,8 +123,7 @@ START_TEST(giving_up_waits_for_what_is_under_way)
     kit_up(2);
     while (kit.asked[1] == 0)
         ck_assert(sim_step(kit.rig.sim));
-    sim_act(kit.asker.io);
-    hints_erase(kit.hints, &req, &kit.asker.op, &id);
+    begin_erase(&req, 0);
     kit_pass(3000);
     ck_assert(req.busy);
     ck_assert_int_eq(await_req(kit.rig.sim, &req), OK);

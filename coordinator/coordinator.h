@@ -72,8 +72,9 @@ struct coordinator_outcome {
     unsigned missing; /* ERR_UNAVAILABLE: the first dead one's node number */
     bool has_data;
     bool is_of_batchlog; /* required, received and alive are keepers of a batch */
-    /* As it was when the client was answered: of all replicas those that have acknowledged, of
-     * these those where it was synced, and those for which a hint was kept. */
+    /* As it was when the client was answered: of all replicas those that have acknowledged (of a
+     * read: whose answers it is made of, of a range the fewest of a stretch), of these those where
+     * it was synced, and those for which a hint was kept. */
     unsigned replicas, acked, synced, hinted;
     /* Of `failed`: which node, and why (ERR_CORRUPT, ERR_BEHIND, ERR_IO, ...). */
     struct coordinator_failure {
@@ -137,8 +138,8 @@ struct coordinator_read {
 void coordinator_read(struct coordinator *, struct io_req *, struct op *,
                       const struct coordinator_read *, struct read_outcome *,
                       struct coordinator_outcome *);
-/* Nobody waits for that read any more: it completes early, with ERR_STOPPED unless it was about to
- * complete anyway; not inside this call.  Nothing when it is not under way. */
+/* Nobody waits for that read, or repair, any more: it completes early, with ERR_STOPPED unless it
+ * was about to complete anyway; not inside this call.  Nothing when it is not under way. */
 void coordinator_cancel(struct io_req *read);
 /* The same, inline, when the level is ONE or LOCAL_ONE, this node is a replica, this shard owns the
  * token and nothing has to wait; else ERR_WOULD_WAIT and nothing has happened. */

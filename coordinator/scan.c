@@ -241,7 +241,9 @@ static struct op_next scan_fed(struct op *op)
         return scan_end(s, op->stop);
     if (t->ask.busy)
         return op_wait(FED);
-    *s->outcome = t->outcome;
+    bool is_least = s->stretches == 0 || outcome_is_less(&t->outcome, s->outcome);
+    if (t->ask.err != OK || is_least)
+        *s->outcome = t->outcome;
     if (t->ask.err != OK)
         return scan_end(s, t->ask.err);
     if (scan_feed(s, t) != OK)

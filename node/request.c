@@ -7,6 +7,7 @@
  *     PREPARE                       prepare.c (at once when there is one shard)
  *     BATCH                         statement.c
  *
+ * A request with a custom payload goes by way of statement.c, which has more to tell.
  * A node that stood still (cluster_is_awake) answers nothing at once: statement.c waits.
  *
  * The warm read: the statement is decoded in place, its rows are written straight into the
@@ -210,7 +211,8 @@ static bool statement_now(struct session *s, const struct wire_envelope *e)
 
 static void request_statement(struct session *s, const struct wire_envelope *e)
 {
-    if (cluster_is_awake(s->shard->cluster) && statement_now(s, e))
+    bool has_payload = e->flags & WIRE_PAYLOAD; /* it may want to be told more */
+    if (!has_payload && cluster_is_awake(s->shard->cluster) && statement_now(s, e))
         s->shard->counts.requests_inline++;
     else
         statement_start(s, e);

@@ -46,6 +46,7 @@ struct request {
     uint64_t held_bytes; /* of the session's and the shard's budget */
     bool is_read;
     bool wants_outcome; /* its payload asks for `rondo.outcome` */
+    unsigned acked;     /* of a read: what is told of it now */
 };
 
 static struct op_next request_begin(struct op *);
@@ -316,6 +317,19 @@ static struct op_next request_told(struct op *op)
     return op_goto(FED);
 }
 
+/* Of several reads of one request the one that the fewest replicas answered is told. */
+static void request_note_read(struct request *r)
+{
+    const struct coordinator_outcome *o = &r->failure.outcome;
+    if (!r->wants_outcome || !o->replicas)
+        return;
+    if (r->failure.told.size && r->acked <= o->acked)
+        return;
+    r->acked = o->acked;
+    r->failure.told =
+        bytes_text(arena_printf(&r->arena, "replicas=%u acked=%u", o->replicas, o->acked));
+}
+
 static struct op_next request_fed(struct op *op)
 {
     struct request *r = request_of(op);
@@ -324,6 +338,7 @@ static struct op_next request_fed(struct op *op)
             coordinator_cancel(&r->wait);
         return op_wait(FED);
     }
+    request_note_read(r);
     if (r->wait.err != OK)
         return request_fail(r, r->wait.err);
     cql_run_fed(&r->run, &r->read_outcome);

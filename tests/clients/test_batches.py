@@ -113,8 +113,19 @@ def test_a_write_that_asks_is_told_how_many_replicas_have_it(session, table):
         assert n["synced"] == n["acked"] and n["hinted"] == 0, n
 
 
+@pytest.mark.parametrize("rest", ["WHERE k = 1", "WHERE k IN (1, 2, 3)", ""])
+def test_a_read_that_asks_is_told_how_many_replicas_answered(session, table, rest):
+    for level, least, most in ((ConsistencyLevel.ONE, 1, 3), (ConsistencyLevel.QUORUM, 2, 3),
+                               (ConsistencyLevel.ALL, 3, 3)):
+        n = numbers_of(outcome_of(session, SimpleStatement(f"SELECT * FROM batched {rest}",
+                                                           consistency_level=level)))
+        assert set(n) == {"replicas", "acked"} and n["replicas"] == 3, n
+        assert least <= n["acked"] <= most, n
+
+
 def test_nobody_else_is_told_anything(session, table):
-    future = session.execute_async(batch_of(table, 3), custom_payload={"rondo.outcom": b"x"})
-    future.result()
-    assert not future.custom_payload
-    assert not outcome_of(session, SimpleStatement("SELECT * FROM batched WHERE k = 1"))
+    for statement in (batch_of(table, 3), SimpleStatement("SELECT * FROM batched WHERE k = 1")):
+        future = session.execute_async(statement, custom_payload={"rondo.outcom": b"x"})
+        future.result()
+        assert not future.custom_payload
+    assert not outcome_of(session, SimpleStatement("SELECT * FROM system.local"))

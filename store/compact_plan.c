@@ -80,8 +80,9 @@ bool compaction_count_keys(struct compaction *c)
     struct cardinality some;
     if (c->seen_count == c->inputs_count)
         return false;
-    const struct statistics *st = &c->going[c->seen_count++]->statistics;
-    c->partitions += spread_total(&st->partition_bytes);
+    const struct sstable *file = c->going[c->seen_count++];
+    const struct statistics *st = &file->statistics;
+    c->partitions += sstable_partitions(file);
     if (st->has_cardinality && cardinality_decode(st->cardinality, &some, NULL) == OK) {
         cardinality_merge(&c->seen, &some);
         cardinality_deinit(&some);
@@ -149,7 +150,7 @@ static double keys_between(const struct sstable *file, int64_t first, int64_t la
         return 0;
     size_t from = index_sample_find(sample, first), upto = index_sample_find(sample, last);
     double share = (double)(upto - from + 1) / (double)sample->count;
-    return share * (double)spread_total(&file->statistics.partition_bytes);
+    return share * (double)sstable_partitions(file);
 }
 
 void compaction_describe_next(struct compaction *c, int64_t token)

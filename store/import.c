@@ -151,7 +151,7 @@ static void output_begin(struct import *x, int shard)
 {
     struct store *s = x->store;
     const struct statistics *st = &x->source->statistics;
-    uint64_t keys = spread_total(&st->partition_bytes);
+    uint64_t keys = sstable_partitions(x->source);
     x->output_options = (struct output_options){
         .folder = x->folder,
         .generation = store_generation(s),

@@ -29,7 +29,7 @@ static struct store_file file_of(const struct store *s, const struct sstable *x)
                             .damage = x->damage.err != OK ? x->damage.text : NULL,
                             .data_bytes = x->bytes[COMPONENT_DATA],
                             .plain_bytes = component_bytes(x, COMPONENT_DATA),
-                            .partitions = spread_total(&x->statistics.partition_bytes),
+                            .partitions = sstable_partitions(x),
                             .first_token = x->first_token,
                             .last_token = x->last_token,
                             .first_key = x->first_key,

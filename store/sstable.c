@@ -29,6 +29,7 @@
 
 enum { STAT, FILE_OPEN, FILE_READ, FILE_SHUT, MAKE, DATA, INDEX, SCAN, READY };
 enum { CLOSE, CLOSED };
+enum { INDEX_ENTRY_BYTES_LEAST = 5 }; /* size and a byte of the key, position, size of the rest */
 static const uint64_t warning_pause_ns = 60000000000;
 
 struct opening {
@@ -299,6 +300,12 @@ static void opening_release(struct op *op)
 }
 
 /* ---- letting go ---- */
+
+uint64_t sstable_partitions(const struct sstable *s)
+{
+    uint64_t room = s->bytes[COMPONENT_INDEX] / INDEX_ENTRY_BYTES_LEAST;
+    return u64_min(spread_total(&s->statistics.partition_bytes), room);
+}
 
 void sstable_ref(struct sstable *s)
 {

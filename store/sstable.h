@@ -92,6 +92,8 @@ void sstable_open(struct io *, struct io_req *, struct op *, const struct sstabl
                   struct sstable **out, struct report *failed);
 enum { SSTABLE_PATH_BYTES = 1200 };
 void sstable_path(const struct sstable *, enum sstable_component, char out[SSTABLE_PATH_BYTES]);
+/* About; what its statistics say is believed as far as its index has room for so many. */
+uint64_t sstable_partitions(const struct sstable *);
 void sstable_ref(struct sstable *);
 /* The last one closes the files, by and by (all->count falls when that is done); *s becomes NULL.
  */

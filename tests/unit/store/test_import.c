@@ -8,6 +8,7 @@
 #include "../../lib/await.h"
 #include "base/mem.h"
 #include "props.h"
+#include "store/sstable.h"
 
 #include <check.h>
 #include <stdio.h>
@@ -214,6 +215,18 @@ START_TEST(rows_in_foreign_ranges_are_counted)
 }
 END_TEST
 
+START_TEST(no_more_partitions_are_believed_than_an_index_has_room_for)
+{
+    static struct sstable file;
+    spread_init(&file.statistics.partition_bytes, SPREAD_SIZES_OA);
+    file.statistics.partition_bytes.counts[3] = 1000;
+    file.bytes[COMPONENT_INDEX] = 1000 * 30;
+    ck_assert_uint_eq(sstable_partitions(&file), 1000);
+    file.statistics.partition_bytes.counts[7] = UINT64_MAX / 2;
+    ck_assert_uint_le(sstable_partitions(&file), 1000 * 30 / 5);
+}
+END_TEST
+
 START_TEST(what_does_not_fit_the_table_is_refused)
 {
     static const struct stage_column columns[] = { { "pk", "text", COLUMN_PARTITION, false },
@@ -292,6 +305,7 @@ int main(void)
     tcase_add_checked_fixture(t, setup, teardown);
     tcase_add_test(t, rows_of_a_file_of_cassandra_are_the_tables_and_last);
     tcase_add_test(t, rows_in_foreign_ranges_are_counted);
+    tcase_add_test(t, no_more_partitions_are_believed_than_an_index_has_room_for);
     tcase_add_test(t, what_does_not_fit_the_table_is_refused);
     tcase_add_loop_test(t, every_flipped_bit_is_seen_or_does_no_harm, 0,
                         (int)array_count(components));

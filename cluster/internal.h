@@ -142,6 +142,7 @@ struct request {
     struct conn *conn;
     uint64_t id;
     bool is_passed;
+    bool is_too_new; /* for the shard that owns its token */
     enum err err;
     struct bytes answer;
     struct list link;

@@ -3,8 +3,8 @@
  *     post_send ── room ──> io_post ──> there ... post_home ──> home
  *         └── no room ──> waiting ──(a nap)──> io_post
  *
- * A mail is a request, so it may have to wait for a credit; a way home never does.  Mail goes out
- * in the order it was sent for each shard only when nothing waits; nobody relies on order.
+ * A mail is a request, so it may have to wait for a credit; a way home never does.  Mail to a shard
+ * goes out in the order in which it was sent, so that none waits for ever.
  *
  * A shard that has not opened its cluster yet, or has closed it, sends the mail home as refused.
  */
@@ -55,7 +55,7 @@ void post_send(struct cluster *c, struct post *p, int shard)
     p->is_refused = false;
     list_init(&p->link);
     c->posts.out_count++;
-    if (io_post_room(c->io, shard)) {
+    if (list_empty(&c->posts.waiting) && io_post_room(c->io, shard)) {
         io_post(c->io, shard, &p->mail);
         return;
     }

@@ -3,6 +3,7 @@
  *     conn ──> the cluster's own verb ──────────────> system.c
  *          ──> a token of another shard ── post ────> there: handle; the answer comes home by mail
  *          ──> of a later epoch than ours ──> behind, until a fetch has brought that epoch
+ *                                             here and, where it is another's, there
  *          ──> the node's `request` slot ──> cluster_answer ──> conn
  *
  * Request objects are pooled with their arenas, which keep their first block: a warm request takes
@@ -10,6 +11,8 @@
  *
  * Invariants: 1. each request is answered once.  2. conn->unanswered counts those that came on it
  * and are not back in the pool, unanswered_bytes their bodies, so a connection outlives them.
+ * 3. what waits for an epoch waits at home: a mail that did would keep the credit that the entry of
+ * that epoch may need to come by.
  */
 // SPDX-License-Identifier: Apache-2.0
 #include "base/mem.h"
@@ -121,10 +124,16 @@ static void request_refuse(struct cluster *c, struct request *r, enum err err)
 /* ---- to another shard and home again ---- */
 
 static void request_handle(struct cluster *, struct request *);
+static void request_wait(struct cluster *, struct request *);
 
 static void request_there(struct cluster *at, struct post *p)
 {
     struct request *r = owner_of(p, struct request, post);
+    r->is_too_new = !at->is_closing && r->pub.epoch > at->epoch;
+    if (r->is_too_new) {
+        post_home(at, p);
+        return;
+    }
     r->pub.cluster = at;
     at->passed_count++;
     request_handle(at, r);
@@ -134,6 +143,11 @@ static void request_home(struct cluster *c, struct post *p)
 {
     struct request *r = owner_of(p, struct request, post);
     ensure(c == r->home);
+    if (r->is_too_new && !p->is_refused) {
+        r->is_passed = false;
+        request_wait(c, r);
+        return;
+    }
     request_finish(r, p->is_refused ? ERR_STOPPED : r->err,
                    p->is_refused ? (struct bytes){ 0 } : r->answer);
 }
@@ -144,6 +158,17 @@ static void request_pass(struct request *r, int shard)
     r->post.there = request_there;
     r->post.home = request_home;
     post_send(r->home, &r->post, shard);
+}
+
+/* To who owns its token. */
+static void request_give(struct cluster *c, struct request *r)
+{
+    int self = io_self(c->io);
+    int owner = r->pub.has_token ? ring_shard(r->pub.token, io_shards(c->io)) : self;
+    if (owner != self)
+        request_pass(r, owner);
+    else
+        request_handle(c, r);
 }
 
 /* ---- behind ---- */
@@ -177,10 +202,10 @@ void requests_look(struct cluster *c)
     list_each(l, &c->requests_behind)
     {
         struct request *r = owner_of(l, struct request, link);
-        if (r->pub.epoch > c->epoch)
+        if (r->is_too_new || r->pub.epoch > c->epoch)
             continue;
         list_remove(l);
-        c->options.request(c->options.context, &r->pub);
+        request_give(c, r);
     }
 }
 
@@ -218,6 +243,8 @@ static struct op_next behind_fetched(struct op *op)
     if (still_waits && (b->fetch.err != OK || b->first->pub.epoch > b->c->epoch)) {
         list_remove(&b->first->link);
         request_refuse(b->c, b->first, ERR_BEHIND);
+    } else if (still_waits) {
+        b->first->is_too_new = false; /* every shard has that epoch now */
     }
     return op_goto(LOOK);
 }
@@ -250,7 +277,6 @@ void request_arrived(struct conn *conn, const struct frame *f)
     struct cluster *c = conn->c;
     struct request *r = request_take(c);
     struct cluster_request *pub = &r->pub;
-    int shards = io_shards(c->io);
     r->conn = conn;
     r->id = f->id;
     conn->unanswered++;
@@ -268,13 +294,10 @@ void request_arrived(struct conn *conn, const struct frame *f)
         return;
     }
     conn->unanswered_bytes += pub->body.size;
-    int owner = f->has_token ? ring_shard(f->token, shards) : io_self(c->io);
     if (f->verb < NODE_VERBS)
         system_request(c, r);
     else if (conn->lane == LANE_BIRTH || !c->is_open)
         cluster_answer(pub, ERR_NOT_YET, (struct bytes){ 0 });
-    else if (owner != io_self(c->io))
-        request_pass(r, owner);
     else
-        request_handle(c, r);
+        request_give(c, r);
 }

@@ -12,7 +12,7 @@
 #pragma once
 #include "io/io.h"
 
-enum { SIM_NODES_MAX = 8, SIM_SHARDS_MAX = 8, SIM_CLIENTS_MAX = 32 };
+enum { SIM_NODES_MAX = 12, SIM_SHARDS_MAX = 8, SIM_CLIENTS_MAX = 32 };
 /* Where a function takes a node, this stands for the test's own shard with that index. */
 #define SIM_CLIENT(index) (SIM_NODES_MAX + (index))
 
@@ -60,6 +60,8 @@ void sim_pause(struct sim *, int node, uint64_t ns);
 void sim_signal(struct sim *, int node);
 /* The node's wall clock jumps. */
 void sim_clock_jump(struct sim *, int node, int64_t by_us);
+/* From now on it gains so many microseconds a second (or loses them); 0: none. */
+void sim_clock_drift(struct sim *, int node, int ppm);
 
 /* ---- disk ---- */
 /* What is left of un-synced writes and changes to folders after the next kills of this node. */
@@ -132,7 +134,8 @@ bool sim_walk_next(struct sim_walk *); /* false: that was the last round */
 void sim_cut(struct sim *, int a, int b, bool is_cut);
 
 /* ---- the run ---- */
-/* Runs ready ops, then lets the next event happen.  False when nothing is left to happen. */
+/* Runs ready ops, lets the next event happen, and runs what that has made ready: time goes on only
+ * in here, and never while an op is ready.  False when nothing is left to happen. */
 bool sim_step(struct sim *);
 uint64_t sim_now(const struct sim *); /* ns of virtual time */
 uint64_t sim_hash(const struct sim *);

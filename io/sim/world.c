@@ -1,8 +1,11 @@
 /* world.c - the world: its nodes, their births and deaths, and the step from one event to the next.
  *
- *     sim_step:  run the ready ops of every shard ──> take the next event ──> time is its time
- *                        ^                                                       │
- *                        └─────────────── it fires, a request completes <────────┘
+ *     sim_step:  run what the test has woken ──> take the next event ──> time is its time
+ *                                                                              │
+ *                run the ready ops of every shard <── it fires, a request completes
+ *
+ * So when a step returns, all that could happen at its time has happened, and the test looks at the
+ * world before time goes on.
  *
  * A step of an op takes no time unless it declares a price (io_charge); a shard that has declared
  * prices is busy until they are over, and its events wait.  So a shard has a capacity.
@@ -299,9 +302,9 @@ static void shard_turn_later(struct io *io)
     sim_event_after(s, io, at - s->now_ns);
 }
 
-static bool shard_turn(struct io *io)
+static bool shard_turn(struct io *io, bool is_again)
 {
-    if (ops_idle(&io->ops))
+    if (ops_idle(&io->ops) || (is_again && io->has_turn))
         return false;
     bool is_free = io->busy_until <= io->sim->now_ns;
     if (is_free) {
@@ -317,13 +320,13 @@ static bool shard_turn(struct io *io)
     return is_free;
 }
 
-static bool node_turns(struct sim_node *n)
+static bool node_turns(struct sim_node *n, bool is_again)
 {
     bool any = false, has_all_quit = true;
     for (int i = 0; i < n->shards_count; i++) {
         if (sim_power_fails(n)) /* because of the test, or of the shard before */
             return true;
-        any |= shard_turn(&n->shards[i]);
+        any |= shard_turn(&n->shards[i], is_again);
         has_all_quit &= n->shards[i].has_quit;
     }
     if (sim_power_fails(n))
@@ -349,12 +352,19 @@ static void event_fire(struct event *e)
     io->turn_ns = 0;
 }
 
-bool sim_step(struct sim *s)
+/* Again, before another event: those that let others go first have had theirs. */
+static bool all_turns(struct sim *s, bool is_again)
 {
     bool any = false;
     for (int i = 0; i < PLACES; i++)
         if (s->nodes[i] && s->nodes[i]->is_alive)
-            any |= node_turns(s->nodes[i]);
+            any |= node_turns(s->nodes[i], is_again);
+    return any;
+}
+
+bool sim_step(struct sim *s)
+{
+    bool any = all_turns(s, true);
     struct event *e = sim_event_next(s);
     if (!e)
         return any;
@@ -363,10 +373,11 @@ bool sim_step(struct sim *s)
     sim_mix(s, e->at);
     if (e->io && e->io->busy_until > s->now_ns) {
         sim_event_again(s, e, e->io->busy_until);
-        return true;
+    } else {
+        event_fire(e);
+        sim_event_free(s, e);
     }
-    event_fire(e);
-    sim_event_free(s, e);
+    all_turns(s, false);
     return true;
 }
 

@@ -13,21 +13,15 @@
  *   - all are there when the client was told so
  *   - nothing is left behind at the stop
  *
- * And a batch that is kept when its table is truncated brings nothing back.
+ * And a batch that is kept when its table is truncated brings nothing back (the last victim).
  */
 // SPDX-License-Identifier: Apache-2.0
-#include "tests/sim/stage.h"
-
-#include <stdlib.h>
+#include "tests/sim/cuts.h"
 
 static const uint64_t second = 1000 * 1000 * 1000;
-enum { PARTITIONS = 4, VICTIMS = 2, ALL = 1 };
+enum { PARTITIONS = 4 };
+enum { COORDINATOR, ALL, TABLE, VICTIMS }; /* who dies, or what is truncated */
 
-static struct cut {
-    uint64_t seed, after; /* events */
-    int victim;           /* 0: the coordinator; or ALL */
-    bool is_past;         /* all was over before the cut */
-} cut;
 static uint64_t worlds, whole, absent, replayed, erased;
 
 static struct batchlog_counts kept_by(struct stage *s, int node)
@@ -58,15 +52,18 @@ static void ask_batch(struct talk *t)
     talk_batch(t, 1, &batch);
 }
 
-/* At ONE a node asks itself first, and each has every row. */
+/* Of all three copies, each asked of its node alone. */
 static uint64_t count_rows(struct stage *s)
 {
     uint64_t rows = 0;
-    for (int node = 0; node < RING_NODES; node++)
+    for (int node = 0; node < RING_NODES; node++) {
+        stage_isolate(s, node);
         for (int i = 0; i < PARTITIONS; i++) {
             CHECK(stage_ask(s, node, CL_ONE, "SELECT c FROM k.t WHERE k = %d", i) == 0);
             rows += s->asks[node].result.rows.rows_count;
         }
+        stage_unite(s, node);
+    }
     return rows;
 }
 
@@ -126,6 +123,7 @@ static void cut_at(struct stage *s)
 /* The coordinator dies when the keepers have it; TRUNCATE comes before they write it. */
 static void truncated(struct stage *s)
 {
+    cut.is_past = true; /* told once */
     stage_born(s, 0);
     stage_table(s);
     struct talk *t = stage_talk(s, 0, 0, WIRE_V4);
@@ -143,44 +141,14 @@ static void truncated(struct stage *s)
     worlds++;
 }
 
-static bool world(void (*story)(struct stage *))
-{
-    const char *why = NULL;
-    if (stage_run(story, cut.seed, &why))
-        return true;
-    printf("seed %llu, victim %d, after %llu events: %s\n", (unsigned long long)cut.seed,
-           cut.victim, (unsigned long long)cut.after, why);
-    return false;
-}
+static void tell(struct stage *s) { cut.victim == TABLE ? truncated(s) : cut_at(s); }
 
 int main(int argc, char **argv)
 {
-    uint64_t first = 1, count = 1, every = 1, red = 0;
-    bool is_one = false;
-    for (int i = 1; i + 1 < argc; i += 2) {
-        uint64_t n = strtoull(argv[i + 1], NULL, 10);
-        if (strcmp(argv[i], "--seed") == 0)
-            first = n;
-        else if (strcmp(argv[i], "--count") == 0)
-            count = n;
-        else if (strcmp(argv[i], "--every") == 0)
-            every = n;
-        else if (strcmp(argv[i], "--victim") == 0)
-            cut.victim = (int)n;
-        else if (strcmp(argv[i], "--after") == 0)
-            cut.after = n, is_one = true;
-    }
-    cut.seed = first;
-    if (is_one)
-        return !world(cut_at);
-    for (uint64_t seed = first; seed < first + count; seed++)
-        for (int victim = 0; victim < VICTIMS; victim++) {
-            cut = (struct cut){ .seed = seed, .victim = victim };
-            for (; !cut.is_past; cut.after += every)
-                red += !world(cut_at);
-        }
-    for (cut.seed = first; cut.seed < first + count; cut.seed++)
-        red += !world(truncated);
+    struct cut_words w = cut_words_of(argc, argv);
+    if (w.is_one)
+        return !cut_tell(&w, tell);
+    uint64_t red = cut_tell_all(&w, VICTIMS, tell);
     printf("worlds=%llu red=%llu whole=%llu absent=%llu replayed=%llu erased=%llu\n",
            (unsigned long long)worlds, (unsigned long long)red, (unsigned long long)whole,
            (unsigned long long)absent, (unsigned long long)replayed, (unsigned long long)erased);

@@ -1,25 +1,30 @@
 /* sim_books.c - where mutations are, looked at after every event; and what becomes of those that a
  * replica did not take in time.
  *
- *     sim_books [--seed S] [--count N] [STORY]
+ *     sim_books [--seed S] [--count N] [STORY...]
  *
  * Three nodes, every one a replica of every row.  After each event, on each shard of each node that
- * has not been restarted, for each target:
+ * has not been restarted (its hints would be older than its books), for each target:
  *
  *     sent = in flight + acknowledged + hinted + refused
  *     hints written = hinted + late
+ *     hints written = delivered + pending + expired + dropped
  *
- * In one story clients ask for far more than the nodes take.
+ * slow, dead     One replica is slow while clients are content with one, or is dead: what it missed
+ *                is hinted.
+ * overload       Clients ask for far more than the nodes take: no budget is passed at any moment.
  *
- * In the end nothing is in flight, no hint is pending, and the three copies are equal row by row.
+ * These end with nothing in flight, no hint pending, and three copies that are equal row by row,
+ * each read from its node alone.
+ *
+ * refused        Hand-off is off: what a dead one missed is refused, and its ranges are unknown.
+ * sudden_death   A coordinator dies while something lingers: its ranges are unknown.
  */
 // SPDX-License-Identifier: Apache-2.0
 #include "node/counts.h"
-#include "tests/sim/stage.h"
+#include "tests/sim/telling.h"
 
-#include <stdlib.h>
-
-enum { TALKS = 6, ROWS = 600, TEXT_BYTES = 160, COPY_BYTES = 256 << 10 };
+enum { TALKS = 6, KEYS = 17, ROWS = 600, TEXT_BYTES = 160, COPY_BYTES = 256 << 10 };
 static const uint64_t second = 1000000000, millisecond = 1000000;
 
 /* ---- books ---- */
@@ -77,24 +82,32 @@ static struct sums node_sums(struct stage *s, int node, unsigned target)
     return all;
 }
 
-static unsigned restarted; /* a bit per node: its hints are older than its books */
+static unsigned restarted; /* a bit per node */
 
-static void check_books(struct stage *s)
+static void check_shard(const struct shard *s)
 {
-    for (int node = 0; node < RING_NODES; node++) {
-        if (!ring_serves(&s->ring, node) || restarted >> node & 1)
-            continue;
-        for (int i = 0; i < s->ring.nodes[node].shards; i++)
-            for (unsigned target = 1; target <= RING_NODES; target++) {
-                struct sums sums = shard_sums(shard_at(s, node, i), target);
-                CHECK(sums.written == sums.book.hinted + sums.book.late);
-            }
+    for (unsigned target = 1; target <= RING_NODES; target++) {
+        struct sums sums = shard_sums(s, target);
+        CHECK(sums.written == sums.book.hinted + sums.book.late);
     }
 }
-#define LOOKING(stage, condition)                                                 \
-    for (uint64_t end_ = sim_now((stage)->ring.sim) + 120 * second; !(condition); \
-         stage_step((stage), end_, #condition), check_books(stage))               \
-        ;
+static void check_books(struct stage *s)
+{
+    for (int node = 0; node < RING_NODES; node++)
+        for (int i = 0; i < s->ring.nodes[node].shards; i++)
+            if (ring_serves(&s->ring, node) && !(restarted >> node & 1))
+                check_shard(shard_at(s, node, i));
+}
+/* One event, and a look. */
+static void look(struct stage *s, uint64_t end, const char *what)
+{
+    stage_step(s, end, what);
+    check_books(s);
+}
+/* As UNTIL, with a look after each event, and for two minutes. */
+#define LOOK_UNTIL(stage, condition)                                               \
+    for (uint64_t end_ = sim_now((stage)->ring.sim) + 120 * second; !(condition);) \
+    look((stage), end_, #condition)
 
 /* ---- load ---- */
 
@@ -122,11 +135,11 @@ static void load(struct stage *s, enum consistency level, int rows, int burst)
     for (int c = 0; c < rows; c += TALKS * burst) {
         size_t before = s->talks[0].answers;
         for (int i = 0; i < TALKS * burst; i++) {
-            snprintf(text, sizeof text, "INSERT INTO k.t (k, c, v) VALUES (%d, %d, 0x%08x)", c % 17,
-                     c + i, (unsigned)(c + i) * 2654435761u);
+            snprintf(text, sizeof text, "INSERT INTO k.t (k, c, v) VALUES (%d, %d, 0x%08x)",
+                     c % KEYS, c + i, (unsigned)(c + i) * 2654435761u);
             talk_query(&s->talks[i % TALKS], (int16_t)(i / TALKS), level, text);
         }
-        LOOKING(s, all_answered(s, before + (size_t)burst));
+        LOOK_UNTIL(s, all_answered(s, before + (size_t)burst));
     }
 }
 
@@ -154,7 +167,8 @@ static size_t copy_of(struct stage *s, int node, uint8_t *to, int64_t *rows)
 {
     size_t size = 0;
     *rows = 0;
-    for (int k = 0; k < 17; k++) {
+    stage_isolate(s, node);
+    for (int k = 0; k < KEYS; k++) {
         CHECK(stage_ask(s, node, CL_ONE, "SELECT k, c, v FROM k.t WHERE k = %d", k) == 0);
         const struct answer_rows *r = &s->asks[node].result.rows;
         size_t n = cursor_left(&r->rows);
@@ -164,6 +178,7 @@ static size_t copy_of(struct stage *s, int node, uint8_t *to, int64_t *rows)
         size += n;
         *rows += r->rows_count;
     }
+    stage_unite(s, node);
     return size;
 }
 
@@ -195,39 +210,18 @@ static struct owed_counts owed_of(struct stage *s, int node)
 
 /* ---- stories ---- */
 
-struct slowing {
-    struct sim *sim;
-    int node;
-    unsigned files;
-};
-static void slow_file(void *context, const char *path, uint64_t size)
-{
-    struct slowing *w = context;
-    (void)size;
-    if (strncmp(path, "/commitlog/", 11) != 0)
-        return;
-    sim_slow_file(w->sim, w->node, path, 20 * millisecond);
-    w->files++;
-}
-static void slow_logs(struct stage *s, int node)
-{
-    struct slowing w = { s->ring.sim, node, 0 };
-    sim_files(s->ring.sim, node, slow_file, &w);
-    CHECK(w.files > 0);
-}
-
 /* One replica is 20 ms slow, and clients are content with one. */
 static void story_slow(struct stage *s)
 {
     for (int i = 0; i < RING_NODES; i++)
         s->ring.nodes[i].config.write_request_timeout_ns = 15 * millisecond;
     begin(s, 0);
-    slow_logs(s, 2);
+    stage_slow_files(s, 2, (const char *const[]){ "/commitlog/", NULL }, 20 * millisecond);
     load(s, CL_ONE, ROWS, 10); /* a client may be told that the time was up: what it sent counts */
     struct sums one = node_sums(s, 0, 0), two = node_sums(s, 1, 0);
     CHECK(one.book.sent + two.book.sent == 3 * ROWS);
     CHECK(one.book.hinted + one.book.late + two.book.hinted + two.book.late > 0);
-    LOOKING(s, is_quiet(s));
+    LOOK_UNTIL(s, is_quiet(s));
     check_equal(s, ROWS);
     stage_pass(s, 3 * second);
     CHECK(owed_of(s, 0).ranges == 0 && owed_of(s, 1).ranges == 0);
@@ -248,7 +242,7 @@ static void story_dead(struct stage *s)
     CHECK(one.book.hinted + two.book.hinted == ROWS);
     restarted |= 1u << 2;
     stage_return(s, 2);
-    LOOKING(s, is_quiet(s));
+    LOOK_UNTIL(s, is_quiet(s));
     check_equal(s, ROWS / 2);
     stage_end(s);
 }
@@ -263,7 +257,7 @@ static void story_refused(struct stage *s)
     stage_kill(s, 2);
     load(s, CL_QUORUM, ROWS / 10, 10);
     check_no_errors(s);
-    LOOKING(s, node_sums(s, 0, 0).book.in_flight + node_sums(s, 1, 0).book.in_flight == 0);
+    LOOK_UNTIL(s, node_sums(s, 0, 0).book.in_flight + node_sums(s, 1, 0).book.in_flight == 0);
     struct sums one = node_sums(s, 0, 3), two = node_sums(s, 1, 3);
     CHECK(one.book.refused[HINT_REFUSED_OFF] + two.book.refused[HINT_REFUSED_OFF] == ROWS / 10);
     CHECK(owed_of(s, 0).unknown > 0 && owed_of(s, 1).unknown > 0);
@@ -294,6 +288,17 @@ static void story_sudden_death(struct stage *s)
     stage_end(s);
 }
 
+static void check_budgets(struct stage *s)
+{
+    for (int node = 0; node < RING_NODES; node++) {
+        struct shard *shard = stage_shard(s, node);
+        struct counts counts;
+        counts_take(shard, &counts);
+        CHECK(shard->request_bytes <= shard->plan.requests_bytes);
+        CHECK(counts.values[COUNT_lingering_bytes] <= 2 * shard->plan.requests_bytes);
+    }
+}
+
 /* Far more at once than the nodes take, over disks and a network whose times are drawn: each is
  * answered, nothing is held past its budget at any moment, and what was acknowledged is there. */
 static void ask_too_much(struct stage *s, bool rather_told)
@@ -311,19 +316,12 @@ static void ask_too_much(struct stage *s, bool rather_told)
     faults.net_ns_max = 1 + sim_draw(s->ring.sim) % (5 * millisecond);
     sim_set_faults(s->ring.sim, faults);
     for (int n = 0; n < TALKS * EACH; n++) {
-        snprintf(text, sizeof text, "INSERT INTO k.t (k, c, v) VALUES (%d, %d, 0x01)", n % 17, n);
+        snprintf(text, sizeof text, "INSERT INTO k.t (k, c, v) VALUES (%d, %d, 0x01)", n % KEYS, n);
         talk_query(&s->talks[n % TALKS], (int16_t)(n / TALKS), CL_QUORUM, text);
     }
     for (uint64_t end = sim_now(s->ring.sim) + 120 * second; !all_answered(s, EACH);) {
-        stage_step(s, end, "everything is answered");
-        check_books(s);
-        for (int node = 0; node < RING_NODES; node++) {
-            const struct shard *shard = stage_shard(s, node);
-            struct counts counts;
-            counts_take(stage_shard(s, node), &counts);
-            CHECK(shard->request_bytes <= shard->plan.requests_bytes);
-            CHECK(counts.values[COUNT_lingering_bytes] <= 2 * shard->plan.requests_bytes);
-        }
+        look(s, end, "everything is answered");
+        check_budgets(s);
     }
     size_t errors = 0;
     for (int i = 0; i < TALKS; i++) {
@@ -335,7 +333,7 @@ static void ask_too_much(struct stage *s, bool rather_told)
     else
         CHECK(errors == 0);
     CHECK((stage_shard(s, 0)->counts.overloaded > 0) == rather_told);
-    LOOKING(s, is_quiet(s));
+    LOOK_UNTIL(s, is_quiet(s));
     check_equal(s, (int64_t)(TALKS * EACH - errors));
     stage_end(s);
 }
@@ -343,38 +341,10 @@ static void ask_too_much(struct stage *s, bool rather_told)
 static void story_overload(struct stage *s) { ask_too_much(s, false); }
 static void story_overload_told(struct stage *s) { ask_too_much(s, true); }
 
-static const struct {
-    const char *name;
-    void (*tell)(struct stage *);
-} stories[] = {
+static const struct story stories[] = {
     { "slow", story_slow },         { "dead", story_dead },
     { "refused", story_refused },   { "sudden_death", story_sudden_death },
     { "overload", story_overload }, { "overload_told", story_overload_told },
 };
 
-int main(int argc, char **argv)
-{
-    uint64_t seed = 1, count = 1, red = 0, told = 0;
-    const char *only = NULL, *why;
-    for (int i = 1; i < argc; i++) {
-        if (strcmp(argv[i], "--seed") == 0 && i + 1 < argc)
-            seed = strtoull(argv[++i], NULL, 10);
-        else if (strcmp(argv[i], "--count") == 0 && i + 1 < argc)
-            count = strtoull(argv[++i], NULL, 10);
-        else
-            only = argv[i];
-    }
-    for (uint64_t n = seed; n < seed + count; n++)
-        for (size_t i = 0; i < array_count(stories); i++) {
-            if (only && strcmp(only, stories[i].name) != 0)
-                continue;
-            told++;
-            if (stage_run(stories[i].tell, n, &why))
-                continue;
-            red++;
-            printf("%s: %s; replay: %s --seed %llu %s\n", stories[i].name, why, argv[0],
-                   (unsigned long long)n, stories[i].name);
-        }
-    printf("stories=%llu red=%llu\n", (unsigned long long)told, (unsigned long long)red);
-    return red > 0 || told == 0;
-}
+int main(int argc, char **argv) { return tell_stories(argc, argv, stories, array_count(stories)); }

@@ -1,18 +1,19 @@
 /* sim_reads.c - reads of a ring whose replicas differ, and of one with a slow disk.
  *
- *     sim_reads [--seed S] [--count N] [repair|slow]
+ *     sim_reads [--seed S] [--count N] [STORY...]
  *
  * repair   One node misses overwrites, deletions of cells, rows, ranges and partitions, TTLs,
  * static values and elements of a map, and nobody hints.  When it is back, whatever is read first
- *          at QUORUM through it is what the others say; then, with all of them repaired, it says
- * the same alone; no digest differs any more, also where one node has flushed and another has not;
- * and not once did digests differ where nothing was lacking. slow     The disk of one node takes
- * 500 ms for everything.  Ten seconds later the 99th percentile of reads through all nodes is
- * within twice of what it was.
+ *          at QUORUM through it is what the others say.  Then, with all of them repaired, it says
+ *          the same cut off from the others; no digest differs any more, also where one node has
+ *          flushed and another has not; and not once did digests differ where nothing was lacking.
+ * slow     Every read of a table's files takes 500 ms on one node, whose cache is too small for
+ * them (stage_slow_files).  Ten seconds later the 99th percentile of reads through all nodes is
+ *          within twice of what it was.
  */
 // SPDX-License-Identifier: Apache-2.0
 #include "base/hash.h"
-#include "tests/sim/stage.h"
+#include "tests/sim/telling.h"
 
 #include <stdlib.h>
 
@@ -174,7 +175,7 @@ static void begin(struct stage *s)
         "{'class': 'SimpleStrategy', 'replication_factor': 3}");
 }
 
-static void repair(struct stage *s)
+static void story_repair(struct stage *s)
 {
     begin(s);
     say(s, 0, CL_ONE,
@@ -200,42 +201,20 @@ static void repair(struct stage *s)
     check(s, 2, CL_ALL, 10);
     uint64_t before = counts_of(s).digest_mismatches;
     flush(s, 2);
-    for (size_t i = 0; i < QUESTIONS; i++) {
-        check(s, AWAY, CL_ONE, i);
+    for (size_t i = 0; i < QUESTIONS; i++)
         for (int node = 0; node < RING_NODES; node++)
             check(s, node, CL_ALL, i);
+    for (int node = 0; node < RING_NODES; node++) {
+        stage_isolate(s, node);
+        for (size_t i = 0; i < QUESTIONS; i++)
+            check(s, node, CL_ONE, i);
+        stage_unite(s, node);
     }
     struct coordinator_counts counts = counts_of(s);
     CHECK(counts.digest_mismatches == before);
     CHECK(counts.needless_repairs == 0 && counts.repairs_failed == 0);
     stage_end(s);
 }
-
-static void slow_file(void *context, const char *path, uint64_t size)
-{
-    struct stage *s = context;
-    (void)size;
-    if (strstr(path, "-Data.db") || strstr(path, "-Index.db"))
-        sim_slow_file(s->ring.sim, AWAY, path, 500 * millisecond);
-}
-
-/* Something happens all the time: else a client's request would begin with the next event. */
-struct tick {
-    struct op op;
-    struct io_req nap;
-    struct io *io;
-    bool is_over;
-};
-static struct op_next tick_step(struct op *op)
-{
-    struct tick *t = owner_of(op, struct tick, op);
-    if (!t->nap.busy && t->is_over)
-        return op_end(op, OK);
-    if (!t->nap.busy)
-        io_sleep(t->io, &t->nap, op, millisecond / 10);
-    return op_wait(0);
-}
-static const struct op_state tick_states[] = { { "tick", tick_step, TO(0) } };
 
 static int order(const void *a, const void *b)
 {
@@ -260,7 +239,7 @@ static uint64_t read_some(struct stage *s, int count)
     return took[count * 99 / 100];
 }
 
-static void slow(struct stage *s)
+static void story_slow(struct stage *s)
 {
     static char hex[2 * BLOB + 1];
     begin(s);
@@ -275,11 +254,9 @@ static void slow(struct stage *s)
     }
     for (int node = 0; node < RING_NODES; node++)
         flush(s, node);
-    static struct tick tick;
-    tick = (struct tick){ .io = sim_client(s->ring.sim, RING_NODES) };
-    op_start(&tick.op, io_ops(tick.io), NULL, tick_states, NULL);
     uint64_t normal = read_some(s, READS);
-    sim_files(s->ring.sim, AWAY, slow_file, s);
+    stage_slow_files(s, AWAY, (const char *const[]){ "-Data.db", "-Index.db", NULL },
+                     500 * millisecond);
     uint64_t end = sim_now(s->ring.sim) + 10 * second;
     while (sim_now(s->ring.sim) < end)
         read_some(s, 3 * RING_NODES);
@@ -287,42 +264,11 @@ static void slow(struct stage *s)
     if (then > 2 * normal)
         stage_fail("p99 is %llu us, and was %llu", (unsigned long long)then / 1000,
                    (unsigned long long)normal / 1000);
-    tick.is_over = true;
-    UNTIL(s, !op_running(&tick.op));
     printf("p99 %llu us, with a slow disk %llu us\n", (unsigned long long)normal / 1000,
            (unsigned long long)then / 1000);
     stage_end(s);
 }
 
-static const struct {
-    const char *name;
-    void (*tell)(struct stage *);
-} stories[] = { { "repair", repair }, { "slow", slow } };
+static const struct story stories[] = { { "repair", story_repair }, { "slow", story_slow } };
 
-int main(int argc, char **argv)
-{
-    uint64_t first = 1, count = 1;
-    const char *wanted = NULL;
-    unsigned told = 0, red = 0;
-    for (int i = 1; i < argc; i++) {
-        if (strcmp(argv[i], "--seed") == 0 && i + 1 < argc)
-            first = strtoull(argv[++i], NULL, 10);
-        else if (strcmp(argv[i], "--count") == 0 && i + 1 < argc)
-            count = strtoull(argv[++i], NULL, 10);
-        else
-            wanted = argv[i];
-    }
-    for (uint64_t seed = first; seed < first + count; seed++)
-        for (size_t i = 0; i < array_count(stories); i++) {
-            const char *why = NULL;
-            if (wanted && strcmp(wanted, stories[i].name) != 0)
-                continue;
-            told++;
-            if (stage_run(stories[i].tell, seed, &why))
-                continue;
-            red++;
-            printf("%s --seed %llu: %s\n", stories[i].name, (unsigned long long)seed, why);
-        }
-    printf("stories=%u red=%u\n", told, red);
-    return red > 0 || told == 0;
-}
+int main(int argc, char **argv) { return tell_stories(argc, argv, stories, array_count(stories)); }

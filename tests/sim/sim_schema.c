@@ -14,18 +14,11 @@
  *   - nothing is left behind at the stop
  */
 // SPDX-License-Identifier: Apache-2.0
-#include "tests/sim/stage.h"
-
-#include <stdlib.h>
+#include "tests/sim/cuts.h"
 
 static const uint64_t second = 1000 * 1000 * 1000;
 enum { VICTIMS = RING_NODES + 1, ALL = RING_NODES };
 
-static struct cut {       /* what this world does */
-    uint64_t seed, after; /* events */
-    int victim;
-    bool is_past; /* the client was answered before the cut */
-} cut;
 static uint64_t worlds, told_ok, there, absent;
 
 static const struct change {
@@ -149,43 +142,12 @@ static void cut_at(struct stage *s)
     worlds++;
 }
 
-/* The world of `cut`; false, and it is said, when something in it was wrong. */
-static bool world(void)
-{
-    const char *why = NULL;
-    if (stage_run(cut_at, cut.seed, &why))
-        return true;
-    printf("seed %llu, victim %d, after %llu events: %s\n", (unsigned long long)cut.seed,
-           cut.victim, (unsigned long long)cut.after, why);
-    return false;
-}
-
 int main(int argc, char **argv)
 {
-    uint64_t first = 1, count = 1, every = 1, red = 0;
-    bool is_one = false;
-    for (int i = 1; i + 1 < argc; i += 2) {
-        uint64_t n = strtoull(argv[i + 1], NULL, 10);
-        if (strcmp(argv[i], "--seed") == 0)
-            first = n;
-        else if (strcmp(argv[i], "--count") == 0)
-            count = n;
-        else if (strcmp(argv[i], "--every") == 0)
-            every = n;
-        else if (strcmp(argv[i], "--victim") == 0)
-            cut.victim = (int)n;
-        else if (strcmp(argv[i], "--after") == 0)
-            cut.after = n, is_one = true;
-    }
-    cut.seed = first;
-    if (is_one)
-        return !world();
-    for (uint64_t seed = first; seed < first + count; seed++)
-        for (int victim = 0; victim < VICTIMS; victim++) {
-            cut = (struct cut){ .seed = seed, .victim = victim };
-            for (; !cut.is_past; cut.after += every)
-                red += !world();
-        }
+    struct cut_words w = cut_words_of(argc, argv);
+    if (w.is_one)
+        return !cut_tell(&w, cut_at);
+    uint64_t red = cut_tell_all(&w, VICTIMS, cut_at);
     printf("worlds=%llu red=%llu told_ok=%llu there=%llu absent=%llu\n", (unsigned long long)worlds,
            (unsigned long long)red, (unsigned long long)told_ok, (unsigned long long)there,
            (unsigned long long)absent);

@@ -105,6 +105,58 @@ void stage_return(struct stage *s, int node)
         UNTIL(s, stage_all_know(s, i, true));
 }
 
+static void stage_cut(struct stage *s, int node, bool is_cut)
+{
+    for (int other = 0; other < RING_NODES; other++)
+        if (other != node) {
+            sim_cut(s->ring.sim, node, other, is_cut);
+            sim_cut(s->ring.sim, other, node, is_cut);
+        }
+}
+
+void stage_isolate(struct stage *s, int node)
+{
+    uint64_t end = sim_now(s->ring.sim) + 10 * minute; /* each silence makes it more patient */
+    stage_cut(s, node, true);
+    for (int other = 0; other < RING_NODES; other++)
+        while (other != node && !stage_knows(s, node, other, false))
+            stage_step(s, end, "a node that is cut off takes the others for dead");
+}
+
+void stage_unite(struct stage *s, int node)
+{
+    stage_cut(s, node, false);
+    for (int i = 0; i < RING_NODES; i++)
+        UNTIL(s, stage_all_know(s, i, true));
+}
+
+struct slowing {
+    struct stage *stage;
+    int node;
+    const char *part;
+    uint64_t ns;
+    unsigned files;
+};
+static void slow_file(void *context, const char *path, uint64_t size)
+{
+    struct slowing *w = context;
+    (void)size;
+    if (!strstr(path, w->part))
+        return;
+    sim_slow_file(w->stage->ring.sim, w->node, path, w->ns);
+    w->files++;
+}
+
+void stage_slow_files(struct stage *s, int node, const char *const *parts, uint64_t ns)
+{
+    for (; *parts; parts++) {
+        struct slowing w = { s, node, *parts, ns, 0 };
+        sim_files(s->ring.sim, node, slow_file, &w);
+        if (w.files == 0)
+            stage_fail("node %d has no file to make slow: %s", node + 1, *parts);
+    }
+}
+
 /* ---- clients ---- */
 
 static void ask_open(struct stage *s, int node)

@@ -53,6 +53,14 @@ void stage_leave(struct stage *, int index);
 void stage_kill(struct stage *, int node);
 void stage_return(struct stage *, int node); /* and waits until all know that it is up */
 bool stage_knows(struct stage *, int node, int other, bool is_up);
+/* Cuts a node off and waits until it takes all others for dead: what is read at ONE through it then
+ * is its own copy.  Else a neighbour may be the one that answers, since reads go by latency and ask
+ * once more when that takes long.  And back, until all are up for all. */
+void stage_isolate(struct stage *, int node);
+void stage_unite(struct stage *, int node);
 struct shard *stage_shard(struct stage *, int node); /* shard 0 */
+/* All files of the node whose path has one of these (NULL ends them) take so much longer; fails
+ * when there is none of one of them. */
+void stage_slow_files(struct stage *, int node, const char *const *parts, uint64_t ns);
 /* All clients leave, all nodes are asked to stop, and none leaves anything behind. */
 void stage_end(struct stage *);

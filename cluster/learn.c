@@ -42,18 +42,6 @@ static struct op_next learn_end(struct learn *l, enum err err)
     return op_end(&l->op, err);
 }
 
-/* Only what this version understands enters its log. */
-static enum err learn_check(struct learn *l)
-{
-    struct metadata *m = l->c->metadata;
-    struct entry entry;
-    if (l->epoch > m->last + 1)
-        return ERR_BEHIND;
-    if (l->value.size > METADATA_VALUE_BYTES_MAX)
-        return ERR_LIMIT;
-    return entry_decode(buf_bytes(&l->value), &entry);
-}
-
 static struct op_next learn_turn(struct op *op)
 {
     struct learn *l = learn_of(op);
@@ -62,7 +50,7 @@ static struct op_next learn_turn(struct op *op)
         return op_wait(TURN);
     if (l->epoch <= m->last)
         return learn_end(l, OK);
-    enum err err = learn_check(l);
+    enum err err = metadata_check(m, l->epoch, buf_bytes(&l->value));
     if (err != OK)
         return learn_end(l, err);
     struct buf record = { 0 };

@@ -259,6 +259,18 @@ enum err entry_decode(struct bytes value, struct entry *out)
     return c.bad ? ERR_CORRUPT : OK;
 }
 
+enum err metadata_check(const struct metadata *m, uint64_t epoch, struct bytes value)
+{
+    struct entry entry;
+    if (epoch > m->last + 1)
+        return ERR_BEHIND;
+    if (value.size > METADATA_VALUE_BYTES_MAX)
+        return ERR_LIMIT;
+    enum err err = entry_decode(value, &entry);
+    bool is_birth = err == OK && entry.kind == ENTRY_BIRTH;
+    return err == OK && is_birth != (epoch == 1) ? ERR_CORRUPT : err;
+}
+
 void proposal_encode(const struct proposal *p, struct buf *out)
 {
     pack_array(out, 4);

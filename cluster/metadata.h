@@ -67,6 +67,10 @@ struct entry {
 };
 void entry_encode(const struct entry *, struct buf *out);
 enum err entry_decode(struct bytes value, struct entry *out);
+/* May a value that others have told become the entry of an epoch?  ERR_BEHIND, ERR_LIMIT, ERR_NEWER
+ * (of a later version), ERR_CORRUPT: nothing that can be applied; a birth is the first entry, and
+ * only that. */
+enum err metadata_check(const struct metadata *, uint64_t epoch, struct bytes value);
 
 /* ---- bodies of PREPARE, ACCEPT, COMMIT, FETCH ---- */
 struct proposal { /* COMMIT: no ballot; PREPARE: no value; FETCH: the epoch only */

@@ -6,6 +6,7 @@
 The caller is the client: it stands on the bridge that the nodes hang on.  All of it is gone when
 its process has ended, whatever happened.
 """
+import contextlib
 import os
 import pathlib
 import signal
@@ -48,6 +49,8 @@ class Network:
 
     def __init__(self, shards=2, **settings):
         self.ring = Ring(3, shards, prefix="10.77.0", allow_insecure=True, **settings)
+
+    def make(self):
         self.slow = slow_disk_library(self.ring.folder)
         os.makedirs("/run/netns", exist_ok=True)
         run("mount", "-t", "tmpfs", "none", "/run/netns")
@@ -72,12 +75,20 @@ class Network:
             "ASAN_OPTIONS": ENVIRONMENT["ASAN_OPTIONS"] + ":verify_asan_link_order=0"}
 
     def __enter__(self):
+        try:
+            self.make()
+        except BaseException:
+            self.ring.__exit__(None, None, None)  # its folder
+            raise
         self.ring.__enter__()
         return self
 
     def __exit__(self, *why):
-        self.heal()
-        self.ring.__exit__(*why)
+        """Whichever step fails, the others are made: a node that is stopped cannot end."""
+        with contextlib.ExitStack() as steps:
+            steps.callback(self.ring.__exit__, *why)
+            for node in self.ring.nodes:
+                steps.callback(self.mend, node)
 
     # ---- faults; each is ended by heal() ----
 
@@ -101,15 +112,18 @@ class Network:
             file.write(str(milliseconds))
         os.replace(file.name, path)
 
+    def mend(self, node):
+        if node.process and node.process.poll() is None:
+            node.process.send_signal(signal.SIGCONT)
+        (node.folder / "slow").unlink(missing_ok=True)
+        run("ip", "netns", "exec", f"n{node.number}", "iptables", "-F", "INPUT")
+
     def heal(self):
         """Ends all of them, and starts who has been killed; says whom."""
         started = []
         for node in self.ring.nodes:
-            run("ip", "netns", "exec", f"n{node.number}", "iptables", "-F", "INPUT")
-            (node.folder / "slow").unlink(missing_ok=True)
-            if node.process and node.process.poll() is None:
-                node.process.send_signal(signal.SIGCONT)
-            elif node.process and node.process.returncode == -signal.SIGKILL:
+            self.mend(node)
+            if node.process and node.process.poll() == -signal.SIGKILL:
                 node.start()
                 started.append(node.number)
         return started

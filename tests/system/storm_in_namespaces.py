@@ -1,7 +1,7 @@
 """Three nodes in network namespaces, clients by the Python driver, faults drawn from a seed.
 
     unshare --net --mount --propagation private \\
-        /usr/bin/python3 tests/system/storm_in_namespaces.py --seconds 60 [--seed N] [--keep FILE]
+        /usr/bin/python3 tests/system/storm_in_namespaces.py --seconds 60 [--seed N]
 
 Partitions (of one or both ways), SIGKILL, SIGSTOP and slow disks overlap while writers, deleters and
 readers work at QUORUM; then all is healed, and the history is checked (tests/lib/history.py), the
@@ -16,17 +16,24 @@ import subprocess
 import sys
 import threading
 import time
+import traceback
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "lib"))
 
-from cassandra import ConsistencyLevel, OperationTimedOut, Unavailable  # noqa: E402
+from cassandra import ConsistencyLevel, CoordinationFailure, OperationTimedOut, Timeout, Unavailable  # noqa: E402
 from cassandra.cluster import EXEC_PROFILE_DEFAULT, Cluster, ExecutionProfile, NoHostAvailable  # noqa: E402
+from cassandra.connection import ConnectionBusy, ConnectionException  # noqa: E402
 from cassandra.policies import (ConstantReconnectionPolicy, FallthroughRetryPolicy, RoundRobinPolicy,  # noqa: E402
                                 WhiteListRoundRobinPolicy)
+from cassandra.pool import NoConnectionsAvailable  # noqa: E402
+from cassandra.protocol import IsBootstrappingErrorMessage, OverloadedErrorMessage  # noqa: E402
 from history import History  # noqa: E402
 from namespaces import Network  # noqa: E402
 from ring import BUILD, until  # noqa: E402
 
+# What a client may be told in a storm without knowing whether it was done; anything else is a fault.
+UNKNOWN = (Timeout, CoordinationFailure, OperationTimedOut, NoHostAvailable, ConnectionException, ConnectionBusy,
+           NoConnectionsAvailable, OverloadedErrorMessage, IsBootstrappingErrorMessage)
 KEYS, CLUSTERINGS, WRITERS, READERS = 6, 8, 4, 4
 
 
@@ -47,16 +54,19 @@ class Client(threading.Thread):
         self.number = number
 
     def run(self):
-        while not self.storm.is_over.is_set():
-            self.ask(self.random.randrange(KEYS), self.random.randrange(CLUSTERINGS))
+        try:
+            while not self.storm.is_over.is_set():
+                self.ask(self.random.randrange(KEYS), self.random.randrange(CLUSTERINGS))
+        except Exception:
+            self.storm.broken.append(traceback.format_exc())
 
-    def ends(self, event, what):
+    def ends(self, what):
         """Runs it; how it ended, and what it gave."""
         try:
             return "acknowledged", what()
         except Unavailable:
             return "refused", None
-        except (OperationTimedOut, NoHostAvailable, Exception):  # the driver has many more
+        except UNKNOWN:
             return "unknown", None
 
 
@@ -71,7 +81,7 @@ class Writer(Client):
         else:
             words = f"INSERT INTO k.t (k, c, v) VALUES (%s, %s, %s) USING TIMESTAMP {event.stamp}"
             given = (key, clustering, value)
-        outcome, _ = self.ends(event, lambda: self.session.execute(words, given))
+        outcome, _ = self.ends(lambda: self.session.execute(words, given))
         self.storm.history.ends(event, outcome)
 
 
@@ -81,11 +91,11 @@ class Reader(Client):
         if self.random.random() < 0.7:
             event = history.begins("read", (key, clustering))
             words = "SELECT v FROM k.t WHERE k = %s AND c = %s"
-            outcome, rows = self.ends(event, lambda: list(self.session.execute(words, (key, clustering))))
+            outcome, rows = self.ends(lambda: list(self.session.execute(words, (key, clustering))))
             history.ends(event, *answer(outcome, rows[0].v if rows else None))
             return
         events = {c: history.begins("read", (key, c)) for c in range(CLUSTERINGS)}
-        outcome, rows = self.ends(None, lambda: list(self.session.execute(
+        outcome, rows = self.ends(lambda: list(self.session.execute(
             "SELECT c, v FROM k.t WHERE k = %s", (key,))))
         found = {row.c: row.v for row in rows or []}
         for c, event in events.items():
@@ -100,10 +110,9 @@ class Storm:
     def __init__(self, network, seed, seconds):
         self.network, self.seed, self.seconds = network, seed, seconds
         self.random, self.history, self.is_over = random.Random(seed), History(), threading.Event()
-        self.faults = []
+        self.broken = []  # what ended a client
 
     def note(self, words):
-        self.faults.append(words)
         print(f"{time.monotonic() - self.began:7.1f} s  {words}", flush=True)
 
     def fault(self):
@@ -150,6 +159,7 @@ class Storm:
         for client in clients:
             client.join(60)
         assert not any(client.is_alive() for client in clients), "a client was not answered"
+        assert not self.broken, self.broken[0]
         cluster.shutdown()
 
 
@@ -171,14 +181,15 @@ def rows_of(hosts, level):
 
 def converge(storm):
     """Hints drain, then a read at ALL repairs what a coordinator that died has left; then each copy,
-    as its own node tells it, is the same."""
+    as its own node tells it while the others are dead, is the same."""
     ring = storm.network.ring
     for node in ring.nodes:
         until(node.is_serving)
     ring.wait_up(1, 2, 3)
-    until(lambda: pending_hints(ring.addresses[0]) == 0, deadline=120)
+    until(lambda: all(pending_hints(address) == 0 for address in ring.addresses), deadline=120)
     whole = rows_of(ring.addresses, ConsistencyLevel.ALL)
-    for address in ring.addresses:
+    for number in ring.each_alone():
+        address = ring.addresses[number - 1]
         own = rows_of([address], ConsistencyLevel.ONE)
         assert own == whole, f"{address} differs: {sorted(own.items() ^ whole.items())[:6]}"
     return len(whole)

@@ -176,9 +176,8 @@ struct cluster {
     struct posts posts;
     struct calls calls;
     struct watch watch;
-    struct list conns;
     struct lane_out *lanes[NODES_MAX][LANE_COUNT];
-    struct list requests_free, requests_behind;
+    struct list conns, requests_free, requests_behind;
     unsigned requests_free_count, requests_out;
     unsigned passed_count;        /* of other shards' connections, being answered here */
     bool is_behind, is_fetching;  /* an op runs for requests_behind; for news of an epoch */

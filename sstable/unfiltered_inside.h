@@ -85,22 +85,24 @@ static inline bool bound_kind_is_known(uint8_t kind)
     return kind <= EXCL_START && kind != 3 && kind != CLUSTERING;
 }
 
-/* Cassandra's vint, eight bytes at a time where there are as many. */
-static inline uint64_t take_vint(struct cursor *c)
+/* Cassandra's vint of more than one byte, eight bytes at a time where there are as many. */
+static inline uint64_t take_long_vint(struct cursor *c)
 {
     if (c->bad || cursor_left(c) < 9)
         return cursor_vint(c);
     unsigned first = *c->at;
-    if (first < 0x80) {
-        c->at++;
-        return first;
-    }
     unsigned more = (unsigned)__builtin_clz(~(first << 24) | 1);
     uint64_t bits = get_be64(c->at + 1);
     c->at += 1 + more;
     if (more == 8)
         return bits;
     return (uint64_t)(first & (0xffu >> more)) << 8 * more | bits >> (64 - 8 * more);
+}
+
+static inline uint64_t take_vint(struct cursor *c)
+{
+    bool is_short = !c->bad && c->at < c->end && *c->at < 0x80;
+    return is_short ? *c->at++ : take_long_vint(c);
 }
 
 /* A 32-bit vint: a signed int, written with its sign extended to 64 bits. */

@@ -28,6 +28,7 @@
 #include <math.h>
 
 enum { END_OF_PARTITION = 0x01, DEFAULT_COLUMN_INDEX_BYTES = 65536 };
+enum { AHEAD = 4 }; /* partitions whose words of the filter are being fetched */
 enum writer_state { BETWEEN_PARTITIONS, AT_STATIC, AT_ROWS };
 
 struct sstable_writer {
@@ -37,7 +38,7 @@ struct sstable_writer {
     struct statistics statistics;
     struct writer_stats stats;
     struct filter filter;
-    struct filter_places places; /* of the last partition's key, not in the filter yet */
+    struct filter_places places[AHEAD]; /* of the last keys, not in the filter yet */
     struct summary_builder summary;
     struct index_builder blocks;
     struct codec codec;
@@ -368,9 +369,10 @@ static void partition_counts(struct sstable_writer *w, size_t entry, const uint6
     struct bytes key = buf_bytes(&w->key);
     summary_builder_add(&w->summary, key, w->index_bytes);
     w->index_bytes += w->index.size - entry;
-    if (w->partitions)
-        filter_set(&w->filter, &w->places);
-    filter_find(&w->filter, hash, &w->places);
+    struct filter_places *places = &w->places[w->partitions % AHEAD];
+    if (w->partitions >= AHEAD)
+        filter_set(&w->filter, places);
+    filter_find(&w->filter, hash, places);
     writer_stats_partition_end(&w->stats, key, bytes);
     w->first_token = w->partitions ? w->first_token : w->token;
     w->last_token = w->token;
@@ -486,7 +488,8 @@ enum err sstable_writer_finish(struct sstable_writer *w, struct buf out[COMPONEN
     ensure(w->state == BETWEEN_PARTITIONS);
     if (w->partitions == 0)
         return ERR_NOT_FOUND;
-    filter_set(&w->filter, &w->places);
+    for (size_t i = 0; i < u64_min(w->partitions, AHEAD); i++)
+        filter_set(&w->filter, &w->places[i]);
     while (sstable_writer_has_chunk(w))
         sstable_writer_code_chunk(w);
     if (w->plain.size)
@@ -496,6 +499,8 @@ enum err sstable_writer_finish(struct sstable_writer *w, struct buf out[COMPONEN
     if (is_compressed(w))
         w->statistics.compression_ratio = (double)w->payload_bytes / (double)w->packed_bytes;
     writer_stats_finish(&w->stats, &w->arena, &w->statistics);
+    w->statistics.first_key = arena_copy(&w->arena, buf_bytes(&w->summary.first_key));
+    w->statistics.last_key = arena_copy(&w->arena, buf_bytes(&w->summary.last_key));
     statistics_encode(&w->statistics, &out[COMPONENT_STATISTICS]);
     if (w->filter.hashes)
         filter_encode(&w->filter, &out[COMPONENT_FILTER]);

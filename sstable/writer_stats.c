@@ -52,8 +52,6 @@ void writer_stats_deinit(struct writer_stats *s)
     buf_deinit(&s->high_key);
     buf_deinit(&s->low_raw);
     buf_deinit(&s->high_raw);
-    buf_deinit(&s->first_key);
-    buf_deinit(&s->last_key);
 }
 
 static void add_timestamp(struct writer_stats *s, int64_t timestamp)
@@ -191,11 +189,6 @@ void writer_stats_high(struct writer_stats *s, uint8_t kind, struct bytes key, s
 
 void writer_stats_partition_end(struct writer_stats *s, struct bytes key, uint64_t bytes)
 {
-    if (!s->has_keys)
-        buf_put_bytes(&s->first_key, key);
-    s->has_keys = true;
-    buf_clear(&s->last_key);
-    buf_put_bytes(&s->last_key, key);
     cardinality_add(&s->cardinality, key);
     spread_add_near(&s->partition_bytes, bytes, &s->bytes_bucket);
     spread_add_near(&s->partition_cells, s->cells, &s->cells_bucket);
@@ -241,8 +234,6 @@ void writer_stats_finish(struct writer_stats *s, struct arena *arena, struct sta
     out->rows = s->rows;
     out->has_legacy_counters = s->has_legacy_counters;
     out->has_partition_deletions = s->has_partition_deletions;
-    out->first_key = buf_bytes(&s->first_key);
-    out->last_key = buf_bytes(&s->last_key);
     out->low = (struct stats_bound){ .kind = START_EXCLUSIVE };
     out->high = (struct stats_bound){ .kind = END_EXCLUSIVE };
     if (!s->has_range)

@@ -22,8 +22,6 @@ struct writer_stats {
     struct buf low_key, high_key; /* comparable, of the two below */
     uint8_t low_kind, high_kind;  /* as they came: 4 is a row */
     struct buf low_raw, high_raw;
-    bool has_keys;
-    struct buf first_key, last_key; /* of partitions */
     struct cardinality cardinality;
     struct spread partition_bytes, partition_cells;
     uint32_t bytes_bucket, cells_bucket; /* of the last partition */
@@ -43,5 +41,6 @@ void writer_stats_low(struct writer_stats *, uint8_t kind, struct bytes key, str
 bool writer_stats_is_high(const struct writer_stats *, struct bytes key);
 void writer_stats_high(struct writer_stats *, uint8_t kind, struct bytes key, struct bytes raw);
 void writer_stats_partition_end(struct writer_stats *, struct bytes key, uint64_t bytes);
-/* Everything that was collected; borrowed from it and from the arena. */
+/* Everything that was collected; borrowed from it and from the arena.  The first and the last key
+ * are the writer's to tell. */
 void writer_stats_finish(struct writer_stats *, struct arena *, struct statistics *out);

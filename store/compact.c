@@ -38,7 +38,7 @@ enum {
     COMPACT_UNDO,
     COMPACT_END,
 };
-enum { STEPS_A_LOOK = 4, PACE_BYTES = 16 * 1024 };
+enum { STEPS_A_LOOK = 8, PACE_BYTES = 16 * 1024 };
 static const uint64_t look_again_bytes = UINT64_C(64) << 20; /* at the space */
 
 static struct compaction *compaction_of(struct op *op)

@@ -6,22 +6,28 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "store/heads.h"
 
-static int place_compare(const struct source *a, const struct source *b)
+/* The nearest token; those that stand behind `upto` or at their end do not count. */
+static int64_t nearest_token(const struct heads *h, int64_t upto)
 {
-    if (a->token != b->token)
-        return a->token < b->token ? -1 : 1;
-    return bytes_compare(a->key, b->key);
+    int64_t nearest = upto;
+    for (size_t i = 0; i < h->count; i++) {
+        const struct source *s = &h->sources[i];
+        int64_t token = s->at_end ? nearest : s->token;
+        nearest = token < nearest ? token : nearest; /* any of them may be: no branch */
+    }
+    return nearest;
 }
 
 const struct source *heads_pick(struct heads *h, int64_t upto, struct deletion *deletion)
 {
+    int64_t nearest = nearest_token(h, upto);
     h->members_count = 0;
     for (size_t i = 0; i < h->count; i++) {
         struct source *s = &h->sources[i];
         s->is_member = false;
-        if (s->at_end || s->token > upto)
+        if (s->at_end || s->token != nearest)
             continue;
-        int c = h->members_count ? place_compare(s, h->members[0]) : 0;
+        int c = h->members_count ? bytes_compare(s->key, h->members[0]->key) : 0;
         if (c < 0)
             h->members_count = 0; /* those before it stand behind it */
         if (c <= 0)

@@ -234,10 +234,20 @@ static enum err begin(struct merging *m, struct report *report)
 static const struct source *only_row(const struct merging *m)
 {
     const struct heads *h = &m->heads;
-    for (size_t i = 0; i < h->members_count; i++)
-        if (!h->members[i]->walk->is_only)
+    const struct source *best = NULL;
+    int64_t newest = TIMESTAMP_NONE;
+    bool has_won = false;
+    for (size_t i = 0; i < h->members_count; i++) {
+        const struct source *s = h->members[i];
+        int64_t timestamp = s->head->row.liveness.timestamp;
+        if (!s->walk->is_only)
             return NULL;
-    return heads_packed(h, 0, h->members_count, deletion_none());
+        if (timestamp >= newest)
+            has_won = timestamp > newest;
+        if (timestamp > newest)
+            newest = timestamp, best = s;
+    }
+    return has_won ? best : NULL;
 }
 
 static void only_row_take(struct merging *m, const struct source *s, struct sstable_writer *writer)
@@ -278,7 +288,8 @@ static enum err leave(struct merging *m, struct report *report)
         enum err e = source_follow(s, &m->inputs[i].fetch);
         if (e)
             return failed(m, i, e, report);
-        account(m, i);
+        if (s->at_end || s->walk->place - m->inputs[i].plain >= ACCOUNT_BYTES)
+            account(m, i);
     }
     return pick(m, report);
 }

@@ -255,9 +255,8 @@ static int cluster_show(const struct layout *l, const struct options *o)
 static bool layout_agrees(const struct layout *l, const struct options *o)
 {
     if (o->given[OPTION_nodes] && o->nodes != l->count) {
-        (void)tell("%s holds a cluster of %u nodes, not of %u: joining and leaving are not there "
-                   "yet",
-                   o->dir, l->count, (unsigned)o->nodes);
+        (void)tell("%s holds a cluster of %s, not of %u: joining and leaving are not there yet",
+                   o->dir, counted_of(l->count, "node").text, (unsigned)o->nodes);
         return false;
     }
     if (o->given[OPTION_address] && strcmp(o->address, l->nodes[0].address) != 0) {

@@ -40,9 +40,9 @@ static int compacted_tell(const struct options *o, int code, const struct tree *
     struct bytes keyspace = tree_text(said, "keyspace"), table = tree_text(said, "table");
     if (code != EXIT_DONE || o->json)
         return code;
-    printf("%.*s%s%.*s%s%.0f files (%s)", (int)keyspace.size, (const char *)keyspace.data,
+    printf("%.*s%s%.*s%s%s (%s)", (int)keyspace.size, (const char *)keyspace.data,
            table.size ? "." : "", (int)table.size, (const char *)table.data,
-           keyspace.size ? ": " : "", tree_number(r, "files_before", 0),
+           keyspace.size ? ": " : "", counted_of(tree_number(r, "files_before", 0), "file").text,
            sized_of(tree_number(r, "bytes_before", 0)).text);
     printf(" became %.0f (%s)\n", tree_number(r, "files_after", 0),
            sized_of(tree_number(r, "bytes_after", 0)).text);
@@ -111,7 +111,8 @@ int stop_run(const struct options *o)
         form_put(&form, "id", arena_printf(&arena, "%llu", (unsigned long long)o->id));
     int code = operate(o, &arena, "stop", buf_bytes(&form), &said);
     if (code == EXIT_DONE && !o->json)
-        printf("%.0f compactions stopped\n", tree_number(tree_get(said, "result"), "stopped", 0));
+        printf("%s stopped\n",
+               counted_of(tree_number(tree_get(said, "result"), "stopped", 0), "compaction").text);
     buf_deinit(&form);
     arena_deinit(&arena);
     return code;

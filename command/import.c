@@ -154,12 +154,14 @@ static int taken_tell(const struct options *o, int code, const struct tree *said
     double foreign = tree_number(r, "foreign_partitions", 0);
     if (code != EXIT_DONE || o->json)
         return code;
-    printf("%.0f SSTables taken: %.0f partitions, %.0f rows\n", tree_number(r, "sstables", 0),
-           tree_number(r, "partitions", 0), tree_number(r, "rows", 0));
+    printf("%s taken: %s, %s\n", counted_of(tree_number(r, "sstables", 0), "SSTable").text,
+           counted_of(tree_number(r, "partitions", 0), "partition").text,
+           counted_of(tree_number(r, "rows", 0), "row").text);
     if (foreign > 0)
-        tell_note("%.0f partitions with %.0f rows are in ranges of other nodes: nobody will ask "
-                  "this node for them; import the folder there as well",
-                  foreign, tree_number(r, "foreign_rows", 0));
+        tell_note("%s with %s in all: in ranges of other nodes, so nobody will ask this node for "
+                  "them; import the folder there as well",
+                  counted_of(foreign, "partition").text,
+                  counted_of(tree_number(r, "foreign_rows", 0), "row").text);
     return code;
 }
 

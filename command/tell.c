@@ -108,6 +108,14 @@ struct grouped grouped_of(uint64_t value)
     return out;
 }
 
+struct counted counted_of(double count, const char *noun)
+{
+    struct counted out;
+    (void)snprintf(out.text, sizeof out.text, "%s %s%s", grouped_of((uint64_t)count).text, noun,
+                   count == 1 ? "" : "s");
+    return out;
+}
+
 struct grouped sized_of(double bytes)
 {
     static const char *const units[] = { "B", "KiB", "MiB", "GiB", "TiB", "PiB" };

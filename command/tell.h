@@ -27,5 +27,10 @@ struct grouped {
     char text[32];
 };
 struct grouped grouped_of(uint64_t);
+/* "1 node", "1,234 nodes". */
+struct counted {
+    char text[64];
+};
+struct counted counted_of(double count, const char *noun);
 /* 1536 as "1.5 KiB". */
 struct grouped sized_of(double bytes);

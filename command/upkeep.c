@@ -28,8 +28,8 @@ int snapshot_run(const struct options *o)
     const struct tree *result = tree_get(said, "result");
     struct bytes tag = tree_text(result, "tag");
     if (code == EXIT_DONE && !o->json)
-        printf("snapshot %.*s of %.0f tables\n", (int)tag.size, (const char *)tag.data,
-               tree_number(result, "tables", 0));
+        printf("snapshot %.*s of %s\n", (int)tag.size, (const char *)tag.data,
+               counted_of(tree_number(result, "tables", 0), "table").text);
     buf_deinit(&form);
     arena_deinit(&arena);
     return code;
@@ -92,8 +92,10 @@ int clearsnapshot_run(const struct options *o)
     form_put(&form, "all", o->all ? "true" : NULL);
     int code = operate(o, &arena, "clearsnapshot", buf_bytes(&form), &said);
     if (code == EXIT_DONE && !o->json)
-        printf("%zu snapshots removed\n",
-               members_count(tree_get(tree_get(said, "result"), "snapshots")));
+        printf("%s removed\n",
+               counted_of((double)members_count(tree_get(tree_get(said, "result"), "snapshots")),
+                          "snapshot")
+                   .text);
     buf_deinit(&form);
     arena_deinit(&arena);
     return code;

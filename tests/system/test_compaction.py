@@ -227,7 +227,7 @@ def test_a_compaction_is_seen_as_it_runs_and_really_stops(slow_ring):
         begun = time.monotonic()
         assert told(node, "stop", "COMPACTION", "--id", running[0]["id"])["result"]["stopped"] == 1
         if shards > 1:
-            assert rondo(node, "stop", "compaction") == "1 compactions stopped\n"
+            assert rondo(node, "stop", "compaction") == "1 compaction stopped\n"
         assert time.monotonic() - begun < 5 and told(node, "compactionstats")["running"] == []
         _, errors = asked.communicate(timeout=30)
         assert asked.returncode == 1 and "stopped" in errors, errors

@@ -130,7 +130,7 @@ def make_once(node):
 
 def test_a_snapshot_is_hard_links_with_schema_and_manifest(node):
     make(node, "kept", "WITH comment = 'it''s'")
-    assert "snapshot one of 1 tables" in rondo(node, "snapshot", "-t", "one", "k", "kept")
+    assert "snapshot one of 1 table\n" in rondo(node, "snapshot", "-t", "one", "k", "kept")
     live, kept = folder(node, "k.kept"), folder(node, "k.kept") / "snapshots" / "one"
     names = {p.name for p in live.iterdir() if p.is_file()}
     assert {p.name for p in kept.iterdir()} == names | {"schema.cql", "manifest.json"}
@@ -148,7 +148,7 @@ def test_a_snapshot_is_hard_links_with_schema_and_manifest(node):
     assert told[0]["created_at"] == manifest["created_at"] and told[0]["true_bytes"] < told[0]["bytes"]
     rondo(node, "clearsnapshot", "-t", "another")
     assert len(snapshots(node, tag="one")) == 1
-    assert "1 snapshots removed" in rondo(node, "clearsnapshot", "-t", "one")
+    assert "1 snapshot removed" in rondo(node, "clearsnapshot", "-t", "one")
     assert not kept.exists() and snapshots(node, tag="one") == [] and len(rows(node, "k.kept")) == ROWS
 
 
@@ -226,7 +226,7 @@ def test_refresh_takes_what_was_put_into_the_folder(node):
     for name in names:
         shutil.copy(folder(node, "k.from_here") / name, there / re.sub(r"nb-(\d+)", r"nb-9\1", name))
     assert rows(node, "k.to_there") == []
-    assert "SSTables taken" in rondo(node, "refresh", "k", "to_there")
+    assert re.match(r"[1-9]\d* SSTables? taken: ", rondo(node, "refresh", "k", "to_there"))
     assert rows(node, "k.to_there") == rows(node, "k.from_here")
     assert not list(there.glob("nb-9*-big-*"))
     before = sorted(p.name for p in there.glob("*-Data.db"))

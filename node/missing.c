@@ -136,6 +136,18 @@ static struct bytes book_key(const struct hint_book *b)
     return bytes_of((const uint8_t *)&b->host_id, 2 * sizeof(struct uuid));
 }
 
+static void take_book(struct missing_hints *out, struct map *by_key, const struct hint_book *b)
+{
+    struct hint_book *sum = map_get(by_key, book_key(b));
+    if (sum) {
+        missing_add_book(sum, b);
+        return;
+    }
+    sum = &out->list[out->count++];
+    *sum = *b;
+    map_put(by_key, book_key(sum), sum);
+}
+
 struct missing_hints missing_hints(const struct errands *errands, struct arena *arena)
 {
     struct missing_hints out = { 0 };
@@ -144,20 +156,9 @@ struct missing_hints missing_hints(const struct errands *errands, struct arena *
     for (int i = 0; i < errands->count; i++)
         most += missing_of(errands, i)->hint_books_count;
     out.list = arena_array(arena, struct hint_book, most);
-    for (int i = 0; i < errands->count; i++) {
-        const struct missing *m = missing_of(errands, i);
-        for (size_t k = 0; k < m->hint_books_count; k++) {
-            const struct hint_book *b = &m->hint_books[k];
-            struct hint_book *sum = map_get(&by_key, book_key(b));
-            if (sum) {
-                missing_add_book(sum, b);
-                continue;
-            }
-            sum = &out.list[out.count++];
-            *sum = *b;
-            map_put(&by_key, book_key(sum), sum);
-        }
-    }
+    for (int i = 0; i < errands->count; i++)
+        for (size_t k = 0; k < missing_of(errands, i)->hint_books_count; k++)
+            take_book(&out, &by_key, &missing_of(errands, i)->hint_books[k]);
     map_deinit(&by_key);
     return out;
 }

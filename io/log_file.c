@@ -5,8 +5,10 @@
  *                              │ └──> shut > shift > shifted > reopen > reopened
  *                              └──> close > closed > ended
  *
- * While one batch is being written the next gathers in the queue.  What does not fit there, or what
- * the disk refuses, is lost and counted; the count is said by the next batch that can be written.
+ * While one batch is being written the next gathers in the queue.  A batch ends where the file is
+ * full, so that however much has gathered, no file is larger than it may be (but by one line that
+ * is larger itself).  What does not fit into the queue, or what the disk refuses, is lost and
+ * counted; the count is said behind what has gathered, once that can be written.
  *
  * It does not sync: a log is not a promise.
  */
@@ -109,6 +111,26 @@ static struct op_next log_sized(struct op *op)
     return op_goto(IDLE);
 }
 
+/* Behind the line that begins at that place of the queue. */
+static size_t line_end(const struct log *log, size_t at)
+{
+    const uint8_t *end = memchr(log->queue.data + at, '\n', log->queue.size - at);
+    ensure(end);
+    return (size_t)(end + 1 - log->queue.data);
+}
+
+/* How much of the queue goes into the file that is open: whole lines, one in any case. */
+static size_t queue_part(const struct log *log)
+{
+    uint64_t room = log->size_bytes > log->file_bytes ? log->size_bytes - log->file_bytes : 0;
+    if (log->is_stream || log->queue.size <= room)
+        return log->queue.size;
+    size_t n = line_end(log, 0);
+    for (size_t next = n; next < log->queue.size && (next = line_end(log, next)) <= room;)
+        n = next;
+    return n;
+}
+
 static struct op_next log_idle(struct op *op)
 {
     struct log *log = log_of(op);
@@ -117,9 +139,18 @@ static struct op_next log_idle(struct op *op)
         return log->closing ? op_goto(CLOSE) : op_wait(IDLE);
     if (!log->file)
         return op_goto(REOPEN);
-    bool is_full = !log->is_stream && log->file_bytes > 0 &&
-                   log->file_bytes + log->queue.size > log->size_bytes;
+    size_t least = log->queue.size ? line_end(log, 0) : LOG_LINE_BYTES_MAX;
+    bool is_full =
+        !log->is_stream && log->file_bytes > 0 && log->file_bytes + least > log->size_bytes;
     return op_goto(is_full ? SHUT : WRITE);
+}
+
+/* Behind all that had gathered, and where the file has room for it. */
+static bool may_say_lost(const struct log *log)
+{
+    uint64_t bytes = log->file_bytes + log->batch.size + LOG_LINE_BYTES_MAX;
+    bool has_room = log->is_stream || log->batch.size == 0 || bytes <= log->size_bytes;
+    return log->lost_count && log->queue.size == 0 && has_room;
 }
 
 static void say_lost(struct log *log)
@@ -135,12 +166,14 @@ static void say_lost(struct log *log)
 static struct op_next log_write(struct op *op)
 {
     struct log *log = log_of(op);
-    struct buf empty = log->batch;
-    log->batch = log->queue;
-    log->queue = empty;
-    buf_clear(&log->queue);
+    size_t n = queue_part(log);
+    buf_clear(&log->batch);
+    buf_put(&log->batch, log->queue.data, n);
+    log->queue.size -= n;
+    if (log->queue.size)
+        memmove(log->queue.data, log->queue.data + n, log->queue.size);
     log->batch_lost_count = 0;
-    if (log->lost_count)
+    if (may_say_lost(log))
         say_lost(log);
     io_write(log->io, &log->leaf, op, log->file, log->batch.data, log->batch.size, log->file_bytes);
     return op_wait(WRITTEN);

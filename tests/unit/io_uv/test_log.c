@@ -124,11 +124,9 @@ static void note_slowly(struct script *s)
 }
 static void (*const rotations[])(struct script *) = { open_log,  attach, note_slowly,
                                                       close_log, closed, NULL };
-START_TEST(a_full_file_is_rotated_and_the_oldest_goes)
+/* Four files, none too large, and in them the newest lines, all of them and in order. */
+static void look_at_rotated(void)
 {
-    noted = 0;
-    options = (struct log_options){ "node.log", LOG_INFO, 4096, 4 };
-    script_run(rotations);
     static const char *const files[] = { "node.log.3", "node.log.2", "node.log.1", "node.log" };
     int next = -1;
     for (size_t i = 0; i < array_count(files); i++) {
@@ -140,8 +138,32 @@ START_TEST(a_full_file_is_rotated_and_the_oldest_goes)
             next = number + 1;
         }
     }
-    ck_assert_int_eq(next, ROTATED); /* the newest lines are all there, in order */
+    ck_assert_int_eq(next, ROTATED);
     ck_assert_int_ne(access("node.log.4", F_OK), 0);
+}
+
+START_TEST(a_full_file_is_rotated_and_the_oldest_goes)
+{
+    noted = 0;
+    options = (struct log_options){ "node.log", LOG_INFO, 4096, 4 };
+    script_run(rotations);
+    look_at_rotated();
+}
+END_TEST
+
+static void note_at_once(struct script *s)
+{
+    while (noted < ROTATED)
+        log_note(s->io, LOG_INFO, "turn", "number=%d end", noted++);
+}
+static void (*const bursts[])(struct script *) = { open_log,  attach, note_at_once,
+                                                   close_log, closed, NULL };
+START_TEST(however_much_has_gathered_no_file_is_larger_than_it_may_be)
+{
+    noted = 0;
+    options = (struct log_options){ "node.log", LOG_INFO, 4096, 4 };
+    script_run(bursts);
+    look_at_rotated();
 }
 END_TEST
 
@@ -304,6 +326,7 @@ static void fill(Suite *suite)
     tcase_add_test(t, a_rare_note_comes_once_in_its_time_and_says_how_many_were_skipped);
     tcase_add_test(t, a_full_file_is_rotated_and_the_oldest_goes);
     tcase_add_test(t, with_one_file_rotation_starts_it_anew);
+    tcase_add_test(t, however_much_has_gathered_no_file_is_larger_than_it_may_be);
     tcase_add_test(t, a_log_that_is_there_is_continued);
     tcase_add_test(t, lines_beyond_the_buffer_are_counted_and_said);
     tcase_add_test(t, a_log_that_cannot_be_opened_says_so);

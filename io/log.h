@@ -16,7 +16,7 @@ enum log_level { LOG_DEBUG, LOG_INFO, LOG_WARN, LOG_ERROR };
 struct log_options {
     const char *path; /* "-" : standard error */
     enum log_level level;
-    uint64_t size_bytes; /* rotate when the file is larger */
+    uint64_t size_bytes; /* of a file at most, unless one line is larger; then it is rotated */
     unsigned files_max;  /* path, path.1, ... */
 };
 struct log;

@@ -4,101 +4,24 @@
  * Nothing is there to be mended: what counts is what is known, and when.
  */
 // SPDX-License-Identifier: Apache-2.0
-#include "../../lib/await.h"
-#include "node/change.h"
 #include "node/clearing.h"
-#include "node/context.h"
 #include "node/operation.h"
+#include "one_node.h"
 
-#include <check.h>
 #include <stdlib.h>
 
 enum { SHARDS = 2 };
 static const int64_t first_token = INT64_MIN / 4 * 3, last_token = INT64_MAX / 4 * 3;
-static const uint64_t millisecond = 1000000;
 
-static struct sim *sim;
-static struct config config;
-static struct node_process process;
-static struct io *ios[SHARDS];
-static struct asker asker;
-static struct arena arena;
 static struct operations all;
-
-static struct shard *shard(int i) { return shard_of(ios[i]); }
-
-static void start(struct io *io, void *arg)
-{
-    (void)arg;
-    ios[io_self(io)] = io;
-    node_start(io, &process);
-}
 
 static void setup(void)
 {
-    static const char *const folders[] = { "/data" }, *const seeds[] = { "10.0.0.1" };
-    struct sim_faults faults = { .disk_ns_max = 300000, .mail_ns_max = 500000 };
-    sim = sim_new(7, faults);
-    config_defaults(&config);
-    config.listen_address = config.rpc_address = config.admin_address = "10.0.0.1";
-    config.seeds = (struct config_texts){ seeds, 1 };
-    config.data_file_directories = (struct config_texts){ folders, 1 };
-    config.commitlog_directory = "/commitlog";
-    config.hints_directory = "/hints";
-    config.log_file = "/rondod.log";
-    config.allow_insecure = CONFIG_INSECURE_ALLOWED;
-    config.shards = SHARDS;
-    process = (struct node_process){ .config = &config, .memory_bytes = 1 << 30 };
-    sim_start(sim, 0, SHARDS, "10.0.0.1", start, NULL);
-    while (!shard_of(ios[0]) || !node_is_serving(ios[0]))
-        ck_assert(sim_step(sim));
-    sim_act(ios[0]);
-    asker_init(&asker, sim, ios[0]);
+    one_node_start(SHARDS);
     operations_init(&all, shard(0));
 }
 
-static void teardown(void)
-{
-    sim_free(sim);
-    arena_deinit(&arena);
-    arena = (struct arena){ 0 };
-}
-
-/* What a statement asks for, as a client would. */
-static void bind(const char *text, struct cql_plan **plan, struct cql_action *action)
-{
-    struct context context;
-    struct cql_params params = { .timestamp = 1, .random = { sim_draw(sim) } };
-    struct report report = { 0 };
-    sim_act(NULL);
-    enum err err =
-        cql_prepare(context_fill(&context, shard(0), ""), bytes_text(text), plan, &report);
-    if (err == OK)
-        err = cql_bind(*plan, &shard(0)->catalog, &params, &arena, action, &report);
-    ck_assert_msg(err == OK, "%s", report.text);
-}
-
-static void change(const char *text)
-{
-    struct cql_action action = { 0 };
-    struct cql_plan *plan = NULL;
-    struct change_call call = { 0 };
-    struct buf encoded = buf_in(&arena);
-    bind(text, &plan, &action);
-    change_encode(action.change, &encoded);
-    sim_act(ios[0]);
-    change_start(shard(0), &call, &asker.op, buf_bytes(&encoded),
-                 io_now(ios[0]) + 10000 * millisecond);
-    ck_assert_int_eq(await_req(sim, &call.req), OK);
-    cql_plan_unref(&plan);
-}
-
-static void make_table(void)
-{
-    change("CREATE KEYSPACE k WITH replication = {'class': 'SimpleStrategy', "
-           "'replication_factor': 1}");
-    change("CREATE TABLE k.t (k int, c int, PRIMARY KEY (k, c))");
-}
+static void teardown(void) { one_node_end(); }
 
 static void write_row(int c)
 {

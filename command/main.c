@@ -66,13 +66,15 @@ static const struct command commands[] = {
       "\n"
       "The node leads; every replica of a range has to be up for it, else the range is passed\n"
       "over and the exit code is 1.  --validate writes nothing and tells how many rows differ\n"
-      "(exit code 1 if any do).  What ends early says from which --start-token to go on.\n" },
+      "(exit code 1 if any do).  What ends early, or is interrupted, says how to go on; an\n"
+      "interrupt does not end what the node does.\n" },
     { "divergence", "", 0, 0, divergence_run,
       TAKES(hosts) | TAKES(admin_port) | TAKES(json) | TAKES(local),
       "Shows for how long writes may be missing on a replica: one number for all, and why.\n"
       "\n"
       "Fed by writes under way, hints that are pending, and ranges that are unknown because a\n"
-      "hint could not be kept or a coordinator died; `rondo repair` makes those known again.\n" },
+      "hint could not be kept or a coordinator died; `rondo repair` makes those known again.  A\n"
+      "node that does not answer is named, and the exit code is 1.\n" },
     { "sstable", "dump|stats|verify|scrub|upgrade FILE-Data.db | import DIR", 2, 2, sstable_run,
       TAKES_OPERATION | TAKES(keyspace) | TAKES(table) | TAKES(raw_times) | TAKES(lines) |
           TAKES(keys_only) | TAKES(to_version),
@@ -174,7 +176,8 @@ static const struct command commands[] = {
       "Shows what nodes keep for others that missed it: written, delivered, pending, given up.\n"
       "\n"
       "For each target and table: written = delivered + pending + expired + dropped.  Every node\n"
-      "is asked; with --local only the one named.\n" },
+      "is asked, with --local only the one named; one that does not answer is named, and the exit\n"
+      "code is 1.\n" },
     { "statushandoff", "", 0, 0, statushandoff_run, TAKES_OPERATION,
       "Shows whether a node delivers hints: running, paused, or off (it keeps none).\n" },
     { "pausehandoff", "", 0, 0, pausehandoff_run, TAKES_OPERATION,

@@ -178,7 +178,8 @@ static struct op_next log_rest(struct op *op)
         io_cancel(log->io, &log->nap);
     if (op->stop)
         return op->waiting ? op_wait(REST) : op_end(op, OK);
-    if (log->nap.busy || log->word.busy)
+    bool is_long = log_segments(log) > SEGMENTS_MAX && log->word.err == OK;
+    if (log->word.busy || (log->nap.busy && (is_due || !is_long))) /* else the nap goes on */
         return op_wait(REST);
     if (is_due) {
         log->current = next;
@@ -186,7 +187,7 @@ static struct op_next log_rest(struct op *op)
     }
     if (log_segments(log) > 1 && (!next || log_oldest(log)->at.segment > log->tidied))
         return op_goto(TIDY);
-    if (log_segments(log) > SEGMENTS_MAX && log->word.err == OK)
+    if (is_long)
         return op_goto(TIDY);
     if (next)
         io_sleep(log->io, &log->nap, op, next->due_ns - now);

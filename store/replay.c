@@ -342,9 +342,12 @@ static void folder_end(struct opening *o)
     o->at++;
 }
 
-/* A bad place that was not there before, in the folder of a shard that may be writing. */
+/* A bad place that was not there before, in the folder of a shard that may be writing; or a segment
+ * that is gone again, since its shard had no space for it. */
 static bool folder_is_doubtful(struct opening *o)
 {
+    if (o->req.err == ERR_NOT_FOUND)
+        return !is_own_folder(o);
     bool is_hole = o->req.err == ERR_CORRUPT && !o->is_wrong;
     bool is_known = log_order(o->seen.bad, o->doubted) == 0;
     o->doubted = o->seen.bad;

@@ -8,7 +8,8 @@
  *                  that is up is asked                  │ └─────┘ gather   │
  *                                                       └──> merge ──> repair
  *
- * Replicas are asked in the order of latency.h.  When the answers take longer than the table's
+ * Replicas are asked in the order of latency.h.  Other nodes come first and this one is read while
+ * they are at it (ask_own.c).  When the answers take longer than the table's
  * speculative_retry allows, one more replica is asked.  When there is no further one and only the
  * connection broke, the same one is asked again.
  *
@@ -68,7 +69,7 @@ static struct ask *ask_take(struct coordinator *c)
     return a;
 }
 
-/* Those that answer quickly first; the need's bits go with them. */
+/* Those that are slow come last; the need's bits go with them. */
 static void ask_order(struct ask *a)
 {
     struct coordinator *c = a->task.c;
@@ -77,6 +78,8 @@ static void ask_order(struct ask *a)
     size_t order[REPLICAS_MAX];
     uint64_t now = io_now(c->io);
     size_t good = latency_order(&c->latency, from.nodes, from.count, now, order);
+    if (good == from.count)
+        return; /* none is */
     a->need.counted = 0;
     for (unsigned g = 0; g < old.groups_count; g++)
         a->need.groups[g].mask = 0;
@@ -92,6 +95,21 @@ static void ask_order(struct ask *a)
             probe_start(c, a->replicas.nodes[i], &a->read, a->gc_before);
 }
 
+/* What is asked for a digest ends with what is asked for rows; and the copy is made of these bytes.
+ */
+static void ask_copy(struct ask *a, const struct read *read)
+{
+    struct buf encoded = buf_in(&a->arena);
+    struct bytes *digest = &a->requests[ASK_DIGEST], *rows = &a->requests[ASK_ROWS];
+    digest_ask_encode(read, a->gc_before, &encoded);
+    *digest = buf_bytes(&encoded);
+    *rows = digest_ask_read(*digest);
+    enum err err = read_decode(*rows, &a->arena, &a->read);
+    ensure(err == OK);
+    a->whole = a->read;
+    a->whole.columns_count = 0;
+}
+
 void ask_start(struct coordinator *c, struct io_req *req, struct op *op,
                const struct ask_args *args, struct read_outcome *out,
                struct coordinator_outcome *outcome)
@@ -102,20 +120,20 @@ void ask_start(struct coordinator *c, struct io_req *req, struct op *op,
     a->done = req;
     a->out = out;
     a->outcome = outcome;
+    outcome->replicas = (unsigned)args->replicas->count;
     a->task.c = c;
     a->begun_ns = io_now(c->io);
     a->gc_before = args->read->now_seconds - args->table->params->gc_grace_seconds;
-    struct buf encoded = buf_in(&a->arena);
-    read_encode(args->read, &encoded);
-    a->requests[ASK_ROWS] = buf_bytes(&encoded);
-    enum err err = read_decode(a->requests[ASK_ROWS], &a->arena, &a->read);
-    ensure(err == OK);
-    a->whole = a->read;
-    a->whole.columns_count = 0;
+    ask_copy(a, args->read);
     a->replicas = *args->replicas;
     a->need = *args->need;
     level_order(c, &a->replicas, &a->need);
     ask_order(a);
+    a->own = REPLICAS_MAX;
+    for (size_t i = 0; i < a->replicas.count; i++)
+        if (a->replicas.nodes[i] == cluster_self(c->cluster))
+            a->own = i;
+    ensure(args->refused || level_met(&a->need, a->need.counted));
     a->args.replicas = NULL;
     a->args.need = NULL;
     a->args.read = NULL;
@@ -126,61 +144,30 @@ void ask_start(struct coordinator *c, struct io_req *req, struct op *op,
 
 /* ---- asking ---- */
 
-static const struct read *ask_read_of(const struct ask *a, size_t i)
-{
-    return a->of[i].want == ASK_WHOLE ? &a->whole : &a->read;
-}
-
 static struct bytes ask_request(struct ask *a, enum ask_want want)
 {
     if (a->requests[want].size == 0) {
         struct buf encoded = buf_in(&a->arena);
-        if (want == ASK_DIGEST)
-            digest_ask_encode(&a->read, a->gc_before, &encoded);
-        else
-            read_encode(&a->whole, &encoded);
+        ensure(want == ASK_WHOLE);
+        read_encode(&a->whole, &encoded);
         a->requests[want] = buf_bytes(&encoded);
     }
     return a->requests[want];
-}
-
-/* This node, at once: what it has in memory.  False: it has to be waited for. */
-static bool ask_self_now(struct ask *a, size_t i)
-{
-    const struct replica_slot *slot = &a->task.c->options.replica;
-    const struct read *read = ask_read_of(a, i);
-    struct buf out = buf_in(&a->arena);
-    struct result_writer writer;
-    struct read_outcome outcome = { 0 };
-    if (!slot->read_now || read->is_range)
-        return false;
-    result_begin(&writer, read, &out);
-    if (slot->read_now(slot->context, read, &a->arena, &writer.sink, &outcome) != OK)
-        return false;
-    result_end(&writer, &outcome);
-    a->of[i].answer = buf_bytes(&out);
-    a->local = (struct io_req){ 0 };
-    return true;
 }
 
 static void ask_one(struct ask *a, size_t i, enum ask_want want)
 {
     struct coordinator *c = a->task.c;
     struct ask_replica *r = &a->of[i];
-    uint64_t now = io_now(c->io);
-    const struct replica_slot *slot = &c->options.replica;
     a->asked |= 1u << i;
     r->want = want;
-    if (ask_is_self(a, i) && ask_self_now(a, i))
-        return;
-    r->is_out = true;
-    r->sent_ns = now;
-    latency_sent(&c->latency, a->replicas.nodes[i], now);
     if (ask_is_self(a, i)) {
-        slot->read(slot->context, &a->local, &a->task.op, ask_read_of(a, i), &a->arena, &r->answer,
-                   a->args.deadline_ns);
+        a->is_own_due = true;
         return;
     }
+    r->is_out = true;
+    r->sent_ns = io_now(c->io);
+    latency_sent(&c->latency, a->replicas.nodes[i], r->sent_ns);
     struct cluster_message m = { .node = a->replicas.nodes[i],
                                  .verb = want == ASK_DIGEST ? VERB_DIGEST : VERB_READ,
                                  .body = ask_request(a, want),
@@ -189,6 +176,14 @@ static void ask_one(struct ask *a, size_t i, enum ask_want want)
                                  .token = a->read.token };
     r->call.arena = &a->arena;
     cluster_call(c->cluster, &r->call, &a->task.op, &m);
+}
+
+/* This node is read in the next step, once what others are asked has gone out. */
+static struct op_next ask_wait(struct ask *a)
+{
+    if (a->is_own_due)
+        op_wake(&a->task.op);
+    return op_wait(GATHER);
 }
 
 /* Rows from one, digests from the others. */
@@ -250,17 +245,16 @@ static void ask_speculate(struct ask *a)
 
 static void ask_tick(struct ask *a)
 {
-    if (a->timer.busy || ask_is_late(a))
-        return;
     if (!a->has_speculated && io_now(a->task.c->io) >= a->speculate_ns)
         ask_speculate(a);
-    ask_arm(a);
+    if (!a->timer.busy && !ask_is_late(a))
+        ask_arm(a);
 }
 
 static struct op_next ask_ask(struct op *op)
 {
     struct ask *a = ask_of(op);
-    if (op->stop || !level_met(&a->need, a->need.counted))
+    if (op->stop || a->args.refused)
         return op_goto(END);
     uint64_t timeout_ns = a->args.deadline_ns > a->begun_ns ? a->args.deadline_ns - a->begun_ns : 0;
     struct latency_table *table = latency_table(&a->task.c->tables, a->args.table);
@@ -272,7 +266,7 @@ static struct op_next ask_ask(struct op *op)
     if (patience_ns == 0 && is_ever)
         ask_speculate(a);
     ask_arm(a);
-    return op_goto(GATHER);
+    return ask_wait(a);
 }
 
 /* ---- gathering ---- */
@@ -282,15 +276,10 @@ static const struct io_req *ask_req(const struct ask *a, size_t i)
     return ask_is_self(a, i) ? &a->local : &a->of[i].call.req;
 }
 
-static bool ask_is_refusal(enum err err)
-{
-    return err != ERR_TIMEOUT && err != ERR_CLOSED && err != ERR_STOPPED && err != ERR_REFUSED;
-}
-
 static void ask_measure(struct ask *a, size_t i)
 {
     struct ask_replica *r = &a->of[i];
-    if (!r->is_out || ask_req(a, i)->busy)
+    if (!r->is_out || ask_is_awaited(a, i))
         return;
     r->is_out = false;
     struct latency_nodes *nodes = &a->task.c->latency;
@@ -322,7 +311,7 @@ static void ask_look(struct ask *a)
     for (size_t i = 0; i < a->replicas.count; i++) {
         unsigned bit = 1u << i;
         ask_measure(a, i);
-        if (!(a->asked & ~a->answered & ~a->failed & bit) || ask_req(a, i)->busy)
+        if (!(a->asked & ~a->answered & ~a->failed & bit) || ask_is_awaited(a, i))
             continue;
         struct ask_replica *r = &a->of[i];
         r->err = ask_take_in(a, i);
@@ -338,50 +327,48 @@ static void ask_look(struct ask *a)
             ask_one(a, i, r->want);
             continue;
         }
-        a->refused |= ask_is_refusal(r->err) ? bit : 0;
+        a->refused |= is_refusal(r->err) ? bit : 0;
     }
-}
-
-/* Digests alone are there, and whoever had the rows has failed: one that answered is asked again.
- */
-static void ask_want_rows(struct ask *a)
-{
-    bool is_short = level_met(&a->need, a->answered) && !ask_has_rows(a);
-    if (!is_short || ask_want(a) != ASK_ROWS)
-        return;
-    size_t i = (size_t)__builtin_ctz(a->answered);
-    a->answered &= ~(1u << i);
-    ask_one(a, i, ASK_ROWS);
 }
 
 static struct op_next ask_gather(struct op *op)
 {
     struct ask *a = ask_of(op);
+    if (a->is_own_due)
+        ask_own(a);
     ask_look(a);
-    ask_want_rows(a);
-    ask_tick(a);
     ask_repair_go_on(a); /* of an earlier merge */
     if (level_met(&a->need, a->answered) && ask_has_rows(a))
         return op_goto(a->is_whole ? MERGE : COMPARE);
+    ask_tick(a);
     bool is_beyond = !level_met(&a->need, a->asked & ~a->failed);
-    return is_beyond || op->stop || ask_is_late(a) ? op_goto(END) : op_wait(GATHER);
+    return is_beyond || op->stop || ask_is_late(a) ? op_goto(END) : ask_wait(a);
 }
 
 /* ---- equal, or not ---- */
 
-/* The caller hears. */
-static void ask_tell(struct ask *a, enum err err)
+/* How it went; what was refused before anybody was asked has been told already. */
+static void ask_tell_outcome(struct ask *a)
 {
     struct coordinator_outcome *o = a->outcome;
-    struct coordinator *c = a->task.c;
+    if (a->args.refused)
+        return;
     o->required = a->need.required;
     o->received = level_received(&a->need, a->answered);
+    o->acked = (unsigned)__builtin_popcount(a->answered);
     o->failed = 0;
     for (size_t i = 0; i < a->replicas.count; i++)
         if (a->refused >> i & 1)
             o->failures[o->failed++] =
                 (struct coordinator_failure){ a->replicas.nodes[i], a->of[i].err };
     o->has_data = a->answered != 0;
+}
+
+/* The caller hears. */
+static void ask_tell(struct ask *a, enum err err)
+{
+    struct coordinator *c = a->task.c;
+    ask_tell_outcome(a);
     if (err == OK)
         latency_add(latency_table(&c->tables, a->args.table), io_now(c->io) - a->begun_ns);
     io_req_end(a->done, err);
@@ -411,12 +398,13 @@ static struct op_next ask_compare(struct op *op)
         else
             ask_one(a, i, ASK_WHOLE);
     }
-    return op_goto(GATHER);
+    return a->is_own_due ? ask_wait(a) : op_goto(GATHER);
 }
 
 static struct op_next ask_merge(struct op *op)
 {
     struct ask *a = ask_of(op);
+    a->has_speculated = true; /* all that is waited for now is repairs */
     if (ask_merge_whole(a) == OK)
         return op_goto(REPAIR);
     ask_tell(a, ERR_READ_FAILURE);
@@ -428,6 +416,7 @@ static struct op_next ask_repair(struct op *op)
 {
     struct ask *a = ask_of(op);
     unsigned before = a->failed;
+    ask_tick(a);
     ask_repair_go_on(a);
     if (level_met(&a->need, a->answered & ~a->failed & ~a->repairing)) {
         ask_tell(a, ask_feed_merged(a) == OK ? OK : ERR_READ_FAILURE);
@@ -445,10 +434,9 @@ static struct op_next ask_repair(struct op *op)
 static enum err ask_verdict(struct ask *a)
 {
     struct coordinator_counts *counts = &a->task.c->counts;
-    if (!level_met(&a->need, a->need.counted)) {
-        counts->unavailable++;
-        return ERR_UNAVAILABLE;
-    }
+    counts->unavailable += a->args.refused == ERR_UNAVAILABLE;
+    if (a->args.refused)
+        return a->args.refused;
     if (a->task.op.stop)
         return a->task.op.stop;
     if (a->refused) {

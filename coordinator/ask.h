@@ -1,4 +1,4 @@
-/* ask.h - one round of a read under way: what ask.c and ask_repair.c share.  Private to
+/* ask.h - one round of a read under way: what ask.c, ask_own.c and ask_repair.c share.  Private to
  * coordinator/. */
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
@@ -38,14 +38,16 @@ struct ask {
     struct read read, whole;          /* copies: the caller may have gone when a replica is slow */
     struct bytes requests[ASK_WANTS]; /* encoded when first needed */
     struct replicas replicas;         /* in the order in which they are asked */
+    size_t own;                       /* this node's place among them; REPLICAS_MAX: none */
     struct level_need need;
     struct ask_replica of[REPLICAS_MAX];
     struct io_req local, timer;
     unsigned asked, answered, failed; /* a bit per replica */
     unsigned refused;                 /* of failed: by the replica itself */
     bool is_whole;                    /* digests have differed: whole rows are gathered */
-    bool has_speculated;
-    uint64_t begun_ns, speculate_ns; /* when one more is asked; UINT64_MAX: never */
+    bool is_own_due;                  /* this node is asked, and has not been read yet */
+    bool has_speculated;              /* or will not */
+    uint64_t begun_ns, speculate_ns;  /* when one more is asked; UINT64_MAX: never */
     int64_t gc_before;
     unsigned compared; /* those whose digests were equal or not at one and the same place */
     bool has_differed; /* of these at least one */
@@ -59,10 +61,20 @@ struct ask {
     struct read_outcome *out;
     struct coordinator_outcome *outcome;
 };
-static inline bool ask_is_self(const struct ask *a, size_t i)
+static inline bool ask_is_self(const struct ask *a, size_t i) { return i == a->own; }
+/* Its answer has not come yet. */
+static inline bool ask_is_awaited(const struct ask *a, size_t i)
 {
-    return a->replicas.nodes[i] == cluster_self(a->task.c->cluster);
+    return ask_is_self(a, i) ? a->is_own_due || a->local.busy : a->of[i].call.req.busy;
 }
+static inline const struct read *ask_read_of(const struct ask *a, size_t i)
+{
+    return a->of[i].want == ASK_WHOLE ? &a->whole : &a->read;
+}
+
+/* ---- ask_own.c ---- */
+/* Reads this node's part, which is due: at once what it has in memory, else it is waited for. */
+void ask_own(struct ask *);
 
 /* ---- ask_repair.c ---- */
 /* The digests of those that answered are the same. */

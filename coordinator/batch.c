@@ -224,12 +224,6 @@ static struct op_next batch_keep(struct op *op)
     return op_wait(KEPT);
 }
 
-static bool keeper_is_refusal(enum err err)
-{
-    return err != ERR_TIMEOUT && err != ERR_CLOSED && err != ERR_STOPPED && err != ERR_REFUSED &&
-           err != ERR_UNREACHABLE;
-}
-
 /* What is said when not all keepers have it. */
 static enum err batch_unkept(struct batch *b)
 {
@@ -238,7 +232,7 @@ static enum err batch_unkept(struct batch *b)
     for (unsigned i = 0; i < b->keepers_count; i++) {
         enum err err = batch_req(b, i)->err;
         o->received += err == OK;
-        if (err != OK && keeper_is_refusal(err))
+        if (err != OK && is_refusal(err))
             o->failures[o->failed++] = (struct coordinator_failure){ b->keepers[i], err };
     }
     if (o->received == o->required)

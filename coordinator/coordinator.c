@@ -1,4 +1,4 @@
-/* coordinator.c - one shard's coordinator: its tasks, its counters, the reads that need no task.
+/* coordinator.c - one shard's coordinator: its tasks and its counters.
  *
  * Every op under way is a task on `busy`; stopping marks them all, and the coordinator is idle when
  * the list is empty.
@@ -18,7 +18,6 @@ struct coordinator *coordinator_new(const struct coordinator_options *options)
     list_init(&c->idle_writes);
     list_init(&c->lingering);
     list_init(&c->begun);
-    list_init(&c->idle_reads);
     list_init(&c->idle_asks);
     return c;
 }
@@ -28,7 +27,6 @@ void coordinator_free(struct coordinator **coordinator)
     struct coordinator *c = *coordinator;
     ensure(coordinator_idle(c));
     write_free_idle(c);
-    read_free_idle(c);
     ask_free_idle(c);
     latency_tables_deinit(&c->tables);
     mem_free(c);
@@ -59,45 +57,6 @@ void task_end(struct task *t)
     ensure(t->c->counts.in_flight > 0);
     t->c->counts.in_flight--;
     list_remove(&t->link);
-}
-
-void coordinator_read(struct coordinator *c, struct io_req *req, struct op *op,
-                      const struct coordinator_read *r, struct read_outcome *out,
-                      struct coordinator_outcome *outcome)
-{
-    *outcome = (struct coordinator_outcome){ 0 };
-    *out = (struct read_outcome){ 0 };
-    if (r->read->is_range)
-        scan_start(c, req, op, r, out, outcome);
-    else
-        read_start(c, req, op, r, out, outcome);
-}
-
-void coordinator_cancel(struct io_req *read)
-{
-    if (read->busy && read->impl)
-        op_stop(read->impl, ERR_STOPPED);
-}
-
-enum err coordinator_read_now(struct coordinator *c, const struct coordinator_read *r,
-                              struct read_outcome *out)
-{
-    struct replicas replicas;
-    unsigned self = cluster_self(c->cluster);
-    bool is_one = r->level == LEVEL_ONE || r->level == LEVEL_LOCAL_ONE;
-    if (!is_one || r->read->is_range || !c->options.replica.read_now)
-        return ERR_WOULD_WAIT;
-    ring_replicas(cluster_ring(c->cluster), r->keyspace, self, r->read->token, &replicas);
-    for (size_t i = 0; i < replicas.count; i++) {
-        if (replicas.nodes[i] != self)
-            continue;
-        enum err err = c->options.replica.read_now(c->options.replica.context, r->read, r->arena,
-                                                   r->sink, out);
-        c->counts.local_reads += err == OK;
-        /* a replica that fails, this one, is made good for by another */
-        return err == ERR_CORRUPT || err == ERR_IO ? ERR_WOULD_WAIT : err;
-    }
-    return ERR_WOULD_WAIT;
 }
 
 bool outcome_is_less(const struct coordinator_outcome *a, const struct coordinator_outcome *b)

@@ -5,7 +5,7 @@
  *     owed.h    in which ranges something may linger, or be missing for good
  *     repair.h  makes the replicas of a piece of the ring equal, page by page
  *     hints.h   what a replica missed is kept on disk and delivered later
- *     read.c    one partition; scan.c a range of tokens, one stretch of the ring after the other
+ *     read.c    one partition; scan.c a range of tokens, stretches of the ring
  *     ask.c     a round of a read: rows of one replica, digests of others; repair where they differ
  *     latency.h which replicas are asked, and when one more is
  *
@@ -125,7 +125,8 @@ void coordinator_batch(struct coordinator *, struct io_req *, struct op *,
 bool outcome_is_less(const struct coordinator_outcome *, const struct coordinator_outcome *);
 
 struct coordinator_read {
-    const struct keyspace *keyspace;
+    const struct keyspace
+        *keyspace;             /* borrowed until completion of a range, else inside the call */
     const struct table *table; /* borrowed until completion, as is `read` */
     enum level level;
     const struct read *read;

@@ -8,12 +8,12 @@ struct coordinator {
     struct coordinator_options options;
     struct io *io;
     struct cluster *cluster;
-    struct list busy;                               /* struct task.link: all that is under way */
-    struct list idle_writes, idle_reads, idle_asks; /* for reuse */
-    struct list begun;                              /* struct write.begun, oldest first: all */
-    struct list lingering;                          /* struct write.linger, oldest first */
-    uint64_t bytes_in_flight;                       /* of writes, answered or not */
-    uint64_t bytes_ending; /* of these: called off, about to be given back */
+    struct list busy;                   /* struct task.link: all that is under way */
+    struct list idle_writes, idle_asks; /* for reuse */
+    struct list begun;                  /* struct write.begun, oldest first: all */
+    struct list lingering;              /* struct write.linger, oldest first */
+    uint64_t bytes_in_flight;           /* of writes, answered or not */
+    uint64_t bytes_ending;              /* of these: called off, about to be given back */
     bool is_stopping;
     struct coordinator_counts counts;
     struct latency_nodes latency;             /* of reads, by node */
@@ -37,6 +37,13 @@ static inline bool may_repeat(struct coordinator *c, unsigned node, enum err err
 {
     return err == ERR_CLOSED && repeats < REPEATS_MAX && !c->is_stopping &&
            cluster_is_up(c->cluster, node);
+}
+
+/* Did the node say no, or did we just not hear from it? */
+static inline bool is_refusal(enum err err)
+{
+    return err != ERR_TIMEOUT && err != ERR_CLOSED && err != ERR_STOPPED && err != ERR_REFUSED &&
+           err != ERR_UNREACHABLE;
 }
 
 /* ---- level.c ---- */
@@ -72,15 +79,16 @@ struct ask_args {
     struct arena *arena;
     struct read_sink *sink;
     enum read_repair repair;
+    enum err refused; /* not OK: nobody is asked, that is the answer, and the outcome is filled */
 };
-/* A leaf: as many replicas as required answer; what they agree on, or come to once those that lack
- * something have been given it, goes into the sink. */
+/* A leaf, of replicas enough of which are up (enough_alive), or refused: as many replicas as
+ * required answer; what they agree on, or come to once those that lack something have been given
+ * it, goes into the sink. */
 void ask_start(struct coordinator *, struct io_req *, struct op *, const struct ask_args *,
                struct read_outcome *, struct coordinator_outcome *);
 void ask_free_idle(struct coordinator *);
 /* Reads from a node that has been slow, not waited for; `read` is copied. */
 void probe_start(struct coordinator *, unsigned node, const struct read *, int64_t gc_before);
-void read_free_idle(struct coordinator *);
 void write_free_idle(struct coordinator *);
 /* ---- write.c ---- */
 /* Is there room in the budget for what has just been added to it?  What lingers gives way. */
@@ -92,9 +100,7 @@ bool write_has_room(struct coordinator *);
 unsigned batch_keepers(const struct ring *, unsigned self, uint64_t up, uint64_t random,
                        unsigned out[2]);
 
-/* ---- read.c, scan.c ---- */
-void read_start(struct coordinator *, struct io_req *, struct op *, const struct coordinator_read *,
-                struct read_outcome *, struct coordinator_outcome *);
+/* ---- scan.c ---- */
 void scan_start(struct coordinator *, struct io_req *, struct op *, const struct coordinator_read *,
                 struct read_outcome *, struct coordinator_outcome *);
 

@@ -1,9 +1,9 @@
 /* level.c - what a consistency level needs of the replicas of a token, and whether it has it.
  *
- *     ONE, TWO, THREE   that many of all        LOCAL_ONE      one of this data centre
- *     QUORUM            more than half of all   LOCAL_QUORUM   more than half of this data centre's
- *     ALL               all                     EACH_QUORUM    more than half of every data
- * centre's ANY               one of all (writes)
+ *     ANY                one of all, or a hint (writes)
+ *     ONE, TWO, THREE    that many of all           LOCAL_ONE      one of this data centre
+ *     QUORUM             more than half of all      LOCAL_QUORUM   ... of this data centre's
+ *     ALL                all                        EACH_QUORUM    ... of every data centre's
  *
  * A need is one group of replicas and how many of them, and for EACH_QUORUM a group for each data
  * centre of the keyspace.  The replication factor decides how many, not how many nodes there are:

@@ -1,115 +1,69 @@
-/* read.c - a read of one partition: one round on the replicas of its token.
- *
- *     begin ──> ask ──> ended
- *       └── too few are up: nothing was sent
+/* read.c - reads: at once where that can be, of one partition as one round, of a range as a scan.
  */
 // SPDX-License-Identifier: Apache-2.0
-#include "base/mem.h"
 #include "coordinator/inside.h"
 
-enum { BEGIN, ASK };
-
-struct reading {
-    struct task task;
-    struct coordinator_read args;
-    struct replicas replicas;
-    struct level_need need;
-    struct io_req ask;
-    struct io_req *done;
-    struct read_outcome *out;
-    struct coordinator_outcome *outcome;
-};
-
-static struct op_next reading_begin(struct op *);
-static struct op_next reading_ask(struct op *);
-static void reading_release(struct op *);
-
-static const struct op_state states[] = {
-    [BEGIN] = { "begin", reading_begin, TO(ASK) },
-    [ASK] = { "ask", reading_ask, TO(ASK) },
-};
-
-static struct reading *reading_of(struct op *op) { return owner_of(op, struct reading, task.op); }
-
-static struct reading *reading_take(struct coordinator *c)
-{
-    if (list_empty(&c->idle_reads))
-        return mem_zalloc(sizeof(struct reading));
-    struct reading *r = owner_of(c->idle_reads.next, struct reading, task.link);
-    list_remove(&r->task.link);
-    *r = (struct reading){ 0 };
-    return r;
-}
-
-void read_start(struct coordinator *c, struct io_req *req, struct op *op,
-                const struct coordinator_read *args, struct read_outcome *out,
-                struct coordinator_outcome *outcome)
+/* One round on the replicas of the read's token. */
+static void read_start(struct coordinator *c, struct io_req *req, struct op *op,
+                       const struct coordinator_read *args, struct read_outcome *out,
+                       struct coordinator_outcome *outcome)
 {
     const struct ring *ring = cluster_ring(c->cluster);
     unsigned self = cluster_self(c->cluster);
-    struct reading *r = reading_take(c);
-    list_init(&r->task.link);
-    r->args = *args;
-    r->done = req;
-    r->out = out;
-    r->outcome = outcome;
-    ring_replicas(ring, args->keyspace, self, args->read->token, &r->replicas);
-    level_need(args->level, ring, self, args->keyspace, &r->replicas, &r->need);
+    struct replicas replicas;
+    struct level_need need;
+    ring_replicas(ring, args->keyspace, self, args->read->token, &replicas);
+    level_need(args->level, ring, self, args->keyspace, &replicas, &need);
+    struct ask_args ask = { .replicas = &replicas,
+                            .need = &need,
+                            .table = args->table,
+                            .read = args->read,
+                            .deadline_ns = args->deadline_ns,
+                            .arena = args->arena,
+                            .sink = args->sink };
+    if (!level_allows(args->level, false))
+        ask.refused = ERR_INVALID;
+    else if (!enough_alive(c, &replicas, &need, outcome))
+        ask.refused = ERR_UNAVAILABLE;
     c->counts.reads++;
-    io_req_begin(req, op);
-    req->impl = &r->task.op;
-    task_begin(&r->task, c, states, reading_release);
+    ask_start(c, req, op, &ask, out, outcome);
 }
 
-static struct op_next reading_end(struct reading *r, enum err err)
+void coordinator_read(struct coordinator *c, struct io_req *req, struct op *op,
+                      const struct coordinator_read *r, struct read_outcome *out,
+                      struct coordinator_outcome *outcome)
 {
-    io_req_end(r->done, err);
-    return op_end(&r->task.op, err);
+    *outcome = (struct coordinator_outcome){ 0 };
+    *out = (struct read_outcome){ 0 };
+    if (r->read->is_range)
+        scan_start(c, req, op, r, out, outcome);
+    else
+        read_start(c, req, op, r, out, outcome);
 }
 
-static struct op_next reading_begin(struct op *op)
+void coordinator_cancel(struct io_req *read)
 {
-    struct reading *r = reading_of(op);
-    struct coordinator *c = r->task.c;
-    if (!level_allows(r->args.level, false))
-        return reading_end(r, ERR_INVALID);
-    if (!enough_alive(c, &r->replicas, &r->need, r->outcome)) {
-        c->counts.unavailable++;
-        return reading_end(r, ERR_UNAVAILABLE);
+    if (read->busy && read->impl)
+        op_stop(read->impl, ERR_STOPPED);
+}
+
+enum err coordinator_read_now(struct coordinator *c, const struct coordinator_read *r,
+                              struct read_outcome *out)
+{
+    struct replicas replicas;
+    unsigned self = cluster_self(c->cluster);
+    bool is_one = r->level == LEVEL_ONE || r->level == LEVEL_LOCAL_ONE;
+    if (!is_one || r->read->is_range || !c->options.replica.read_now)
+        return ERR_WOULD_WAIT;
+    ring_replicas(cluster_ring(c->cluster), r->keyspace, self, r->read->token, &replicas);
+    for (size_t i = 0; i < replicas.count; i++) {
+        if (replicas.nodes[i] != self)
+            continue;
+        enum err err = c->options.replica.read_now(c->options.replica.context, r->read, r->arena,
+                                                   r->sink, out);
+        c->counts.local_reads += err == OK;
+        /* a replica that fails, this one, is made good for by another */
+        return err == ERR_CORRUPT || err == ERR_IO ? ERR_WOULD_WAIT : err;
     }
-    struct ask_args ask = { .replicas = &r->replicas,
-                            .need = &r->need,
-                            .table = r->args.table,
-                            .read = r->args.read,
-                            .deadline_ns = r->args.deadline_ns,
-                            .arena = r->args.arena,
-                            .sink = r->args.sink };
-    ask_start(c, &r->ask, op, &ask, r->out, r->outcome);
-    return op_wait(ASK);
-}
-
-static struct op_next reading_ask(struct op *op)
-{
-    struct reading *r = reading_of(op);
-    if (!r->ask.busy)
-        return reading_end(r, r->ask.err);
-    if (op->stop)
-        coordinator_cancel(&r->ask);
-    return op_wait(ASK);
-}
-
-static void reading_release(struct op *op)
-{
-    struct reading *r = reading_of(op);
-    task_end(&r->task);
-    list_add(&r->task.c->idle_reads, &r->task.link);
-}
-
-void read_free_idle(struct coordinator *c)
-{
-    list_each(l, &c->idle_reads)
-    {
-        list_remove(l);
-        mem_free(owner_of(l, struct reading, task.link));
-    }
+    return ERR_WOULD_WAIT;
 }

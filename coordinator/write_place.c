@@ -118,13 +118,6 @@ void write_place_begin(struct write *w, size_t i)
     b->in_flight++;
 }
 
-/* Did the replica say no, or did we just not hear from it? */
-static bool is_refusal(enum err err)
-{
-    return err != ERR_TIMEOUT && err != ERR_CLOSED && err != ERR_STOPPED && err != ERR_REFUSED &&
-           err != ERR_UNREACHABLE;
-}
-
 static bool has_hint(const struct write *w, size_t i)
 {
     return w->keeps[i] && !w->keeps[i]->req.busy && w->keeps[i]->req.err == OK;

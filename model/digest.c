@@ -280,6 +280,14 @@ enum err digest_ask_decode(struct bytes encoded, struct arena *arena, struct rea
     return c.bad ? ERR_CORRUPT : read_decode(bytes_of(c.at, cursor_left(&c)), arena, read);
 }
 
+struct bytes digest_ask_read(struct bytes encoded)
+{
+    struct cursor c = cursor_of(encoded);
+    (void)cursor_signed_vint(&c);
+    ensure(!c.bad);
+    return bytes_of(c.at, cursor_left(&c));
+}
+
 void digest_answer_encode(const struct digest_answer *answer, struct buf *out)
 {
     buf_put(out, answer->digest, DIGEST_BYTES);

@@ -64,6 +64,8 @@ enum err digest_of_answer(const struct table *, const struct read *, int64_t gc_
 /* What is asked: signed vint gc_before | read; the read's bytes are borrowed from the input. */
 void digest_ask_encode(const struct read *, int64_t gc_before, struct buf *out);
 enum err digest_ask_decode(struct bytes, struct arena *, struct read *, int64_t *gc_before);
+/* The read's part of it, as read_encode would have it. */
+struct bytes digest_ask_read(struct bytes);
 /* What is answered: the digest | has_more | [last], borrowed from the input.  ERR_CORRUPT. */
 void digest_answer_encode(const struct digest_answer *, struct buf *out);
 enum err digest_answer_decode(struct bytes, struct digest_answer *out);

@@ -265,7 +265,7 @@ static struct op_next request_begin(struct op *op)
 static const struct keyspace *request_keyspace(struct request *r, const char *name)
 {
     const struct keyspace *k = catalog_keyspace(&r->shard->catalog, name);
-    return k ? keyspace_copy(k, &r->arena) : NULL;
+    return k && r->read->is_range ? keyspace_copy(k, &r->arena) : k;
 }
 
 static struct op_next request_read(struct op *op)

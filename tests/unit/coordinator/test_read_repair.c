@@ -112,6 +112,21 @@ START_TEST(a_repair_that_does_not_arrive_is_a_timeout)
 }
 END_TEST
 
+/* The deadline holds for this node's own repair too, whatever the timer was for before. */
+START_TEST(a_slow_repair_of_this_node_keeps_nobody_waiting_past_the_deadline)
+{
+    static const struct script_row lacking[] = { { 1, 1, 10, "old", ON_1, 0, "" },
+                                                 { 1, 1, 20, "new", ON_2 | ON_3, 0, "" } };
+    begin(lacking, array_count(lacking), "50ms");
+    script.does[1] = SLOW_WRITES;
+    read_at(LEVEL_QUORUM);
+    ck_assert_int_eq(client.err, ERR_READ_TIMEOUT);
+    ck_assert_uint_ge(took(), 200 * script_ms);
+    ck_assert_uint_le(took(), 202 * script_ms);
+    end();
+}
+END_TEST
+
 START_TEST(who_refuses_its_repair_is_replaced_by_the_next)
 {
     begin(differing, array_count(differing), "NEVER");
@@ -202,6 +217,7 @@ int main(void)
     tcase_add_test(tc, what_differs_is_repaired_before_it_is_told);
     tcase_add_test(tc, reads_at_quorum_do_not_go_back_in_time);
     tcase_add_test(tc, a_repair_that_does_not_arrive_is_a_timeout);
+    tcase_add_test(tc, a_slow_repair_of_this_node_keeps_nobody_waiting_past_the_deadline);
     tcase_add_loop_test(tc, who_refuses_its_repair_is_replaced_by_the_next, 0, 2);
     tcase_add_test(tc, a_table_without_repair_is_merged_and_left_as_it_is);
     tcase_add_loop_test(tc, one_more_is_asked_when_the_table_says_so, 0, array_count(retries));

@@ -296,6 +296,9 @@ START_TEST(what_is_asked_and_answered_comes_back_and_no_piece_of_it_does)
     ck_assert_int_eq(digest_ask_decode(buf_bytes(&out), &arena, &back, &gc_before), OK);
     ck_assert_int_eq(gc_before, -77);
     ck_assert(bytes_equal(back.key, read.key) && back.rows_limit == 3);
+    struct buf plain = buf_in(&arena);
+    read_encode(&read, &plain);
+    ck_assert(bytes_equal(digest_ask_read(buf_bytes(&out)), buf_bytes(&plain)));
     for (size_t i = 0; i < out.size; i++)
         ck_assert_int_eq(digest_ask_decode(bytes_of(out.data, i), &arena, &back, &gc_before),
                          ERR_CORRUPT);

@@ -57,14 +57,15 @@ suites() {
   if [ -s "$xml" ]; then junit "$xml"; else count 0 1; fi
 }
 
-# python_suite NAME FOLDER: pytest, run by Debian's own python3 (python3-cassandra is for it).
+# python_suite NAME PATH...: pytest, run by Debian's own python3 (python3-cassandra is for it).
 python_suite() {
-  local log="$log_folder/$1.log" xml="$log_folder/$1.xml" begun=$SECONDS
+  local name=$1 log="$log_folder/$1.log" xml="$log_folder/$1.xml" begun=$SECONDS
+  shift
   rm -f "$xml"
-  if /usr/bin/python3 -m pytest -q -p no:cacheprovider --junitxml "$xml" "$2" >"$log" 2>&1; then
-    echo "ok      $1 ($((SECONDS - begun)) s)"
+  if /usr/bin/python3 -m pytest -q -p no:cacheprovider --junitxml "$xml" "$@" >"$log" 2>&1; then
+    echo "ok      $name ($((SECONDS - begun)) s)"
   else
-    echo "FAILED  $1 ($((SECONDS - begun)) s): the last lines of $log:"
+    echo "FAILED  $name ($((SECONDS - begun)) s): the last lines of $log:"
     tail -n 60 "$log" | sed 's/^/    /'
   fi
   if [ -s "$xml" ]; then junit "$xml"; else count 0 1; fi

@@ -13,6 +13,7 @@ nothing where something was known has returned the oldest deletion that explains
 was acknowledged or not.  A version that was refused as Unavailable was never sent; one that failed
 otherwise may be there or not, for ever.
 """
+import bisect
 import threading
 import time
 
@@ -61,23 +62,34 @@ class History:
         return [fault for events in registers.values() for fault in faults_of_one(events)]
 
 
-def floor_of(read, known):
-    """The newest of what was known before the read began: (stamp, event)."""
-    return max(((stamp, e) for at, stamp, e in known if at < read.began), default=(0, None),
-               key=lambda pair: pair[0])
+class Known:
+    """What was known, and since when: the newest of it before a moment is found by bisection."""
+
+    def __init__(self):
+        self.moments, self.newest = [], [(0, None)]  # newest[n]: of the first n moments
+
+    def add(self, moment, stamp, event):
+        """Moments come in their order."""
+        self.moments.append(moment)
+        self.newest.append(max(self.newest[-1], (stamp, event), key=lambda pair: pair[0]))
+
+    def before(self, moment):
+        """(stamp, event) of the newest one; (0, None)."""
+        return self.newest[bisect.bisect_left(self.moments, moment)]
 
 
-def deletion_of(read, versions, floor):
-    """The oldest deletion as new as the floor that may be why it found nothing; None: none may."""
-    return min((v for v in versions if v.kind == "delete" and v.outcome != "refused" and
-                v.stamp >= floor and v.began <= read.ended), default=None, key=lambda v: v.stamp)
+def deletion_of(read, deletions, floor):
+    """The oldest deletion as new as the floor that may be why it found nothing; None: none may.
+    Deletions are in the order of their stamps."""
+    first = bisect.bisect_left(deletions, floor, key=lambda v: v.stamp)
+    return next((v for v in deletions[first:] if v.began <= read.ended), None)
 
 
-def fault_of(read, versions, by_value, known):
+def fault_of(read, deletions, by_value, known):
     """A sentence, or None; what the read has returned is known from now on."""
-    stamp, why = floor_of(read, known)
+    stamp, why = known.before(read.began)
     if read.value is None:
-        version = deletion_of(read, versions, stamp)
+        version = deletion_of(read, deletions, stamp)
         if stamp and not version:
             return f"{read}: nothing is there, but it was: {why}"
     else:
@@ -87,16 +99,22 @@ def fault_of(read, versions, by_value, known):
         if version.stamp < stamp:
             return f"{read}: it is older than what was known before: {why}"
     if version and (stamp or read.value is not None):
-        known.append((read.ended, version.stamp, read))
+        known.add(read.ended, version.stamp, read)
     return None
 
 
 def faults_of_one(events):
-    """Of one register; a read can only rest on what ended before it, so they are looked at in the
-    order in which they ended."""
+    """Of one register; what ended is looked at in the order in which it ended, since a read can
+    only rest on what ended before it."""
     versions = [e for e in events if e.kind != "read"]
     by_value = {v.value: v for v in versions if v.value is not None}
-    reads = [e for e in events if e.kind == "read" and e.outcome == "answered"]
-    known = [(v.ended, v.stamp, v) for v in versions if v.outcome == "acknowledged"]
-    return [fault for fault in (fault_of(r, versions, by_value, known)
-                                for r in sorted(reads, key=lambda r: r.ended)) if fault]
+    deletions = sorted((v for v in versions if v.kind == "delete" and v.outcome != "refused"),
+                       key=lambda v: v.stamp)
+    known, faults = Known(), []
+    for e in sorted((e for e in events if e.outcome in ("acknowledged", "answered")),
+                    key=lambda e: e.ended):
+        if e.kind != "read":
+            known.add(e.ended, e.stamp, e)
+        else:
+            faults.append(fault_of(e, deletions, by_value, known))
+    return [fault for fault in faults if fault]

@@ -13,8 +13,8 @@
  * The books, for each target and table, at every moment:
  *     written = delivered + pending + expired + dropped[every reason]
  *
- * A hint expires at the smaller of the window and its table's gc_grace, counted from when it was
- * kept.  The target may be this node itself: what its own store refused for a while.
+ * A hint expires at the smaller of the window and its table's gc_grace, counted from when its
+ * write began.  The target may be this node itself: what its own store refused for a while.
  */
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
@@ -91,7 +91,8 @@ struct hint_keep { /* a leaf: embed it in the op that waits */
     int64_t token;
     struct bytes mutation; /* borrowed until completion */
     uint64_t begun_ns;     /* io_now when the write began: what began before a TRUNCATE of the table
-                              is given up at once (kept, counted, dropped); 0: now */
+                              is given up at once (kept, counted, dropped), and so old
+                              is the hint; 0: now */
     enum hint_refusal why; /* with ERR_REFUSED */
     void *impl;
 };
@@ -124,7 +125,7 @@ struct hint_book {
     unsigned target; /* node number; 0: no member any more */
     struct uuid host_id, table;
     uint64_t written, delivered, pending, expired, dropped[HINT_DROPS_COUNT];
-    int64_t oldest_us, newest_us; /* wall: when the pending ones were kept; 0: none pending */
+    int64_t oldest_us, newest_us; /* wall: when writes of the pending ones began; 0: none pending */
     uint64_t files;               /* of the target, whatever the table */
 };
 /* Calls `each` for every target and table that there ever was a hint for, as far as the journals

@@ -208,6 +208,13 @@ static void keep_release(struct op *op)
     io_req_end(done, err);
 }
 
+/* A hint is as old as its write, however long a node that stood still has had it in its hands. */
+static int64_t ago_us(const struct hints *h, const struct hint_keep *keep)
+{
+    uint64_t now = io_now(h->io);
+    return keep->begun_ns && keep->begun_ns < now ? (int64_t)((now - keep->begun_ns) / 1000) : 0;
+}
+
 void hints_keep(struct hints *h, struct hint_keep *keep, struct op *op)
 {
     const struct ring *ring = cluster_ring(h->cluster);
@@ -220,7 +227,7 @@ void hints_keep(struct hints *h, struct hint_keep *keep, struct op *op)
     k->hints = h;
     k->keep = keep;
     k->parts = parts;
-    k->kept_us = io_wall(h->io);
+    k->kept_us = io_wall(h->io) - ago_us(h, keep);
     list_init(&k->link);
     if (!is_off) {
         struct hint_target *t = target_of(h, &ring->nodes[keep->target - 1].host_id);

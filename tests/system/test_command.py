@@ -303,7 +303,7 @@ def test_a_pid_that_is_somebody_else_is_not_touched(cluster):
 
 def test_a_cluster_keeps_its_size_and_its_addresses(cluster):
     rondo("cluster", "start", *cluster, "--nodes", "1")
-    assert "1 nodes, not of 3" in line("cluster", "start", *cluster, "--nodes", "3")
+    assert "1 node, not of 3" in line("cluster", "start", *cluster, "--nodes", "3")
     assert "begins at" in line("cluster", "start", *cluster[:2], "--address", "127.0.0.9")
     assert "1 to 1" in line("cluster", "kill", "2", *cluster[:2])
 

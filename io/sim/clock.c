@@ -2,7 +2,8 @@
  *
  * All clocks come from the one virtual time.  Within a turn it stands still (io_now), except for
  * the prices that the turn has declared so far (io_clock).  A price is drawn between half and one
- * and a half of what was declared.  The wall clock starts in 2026 and is off by the node's skew.
+ * and a half of what was declared.  The wall clock starts in 2026 and is off by the node's skew
+ * and its drift.
  */
 // SPDX-License-Identifier: Apache-2.0
 #include "io/sim/impl.h"
@@ -20,9 +21,23 @@ void io_quit(struct io *io) { io->has_quit = true; }
 uint64_t io_now(struct io *io) { return io->sim->now_ns; }
 uint64_t io_clock(struct io *io) { return io->sim->now_ns + io->turn_ns; }
 
+static int64_t drifted_us(const struct sim_node *n)
+{
+    return (int64_t)((n->sim->now_ns - n->drift_ns) / 1000) * n->drift_ppm / 1000000;
+}
+
 int64_t io_wall(struct io *io)
 {
-    return WALL_START_US + (int64_t)(io->sim->now_ns / 1000) + io->node->skew_us;
+    const struct sim_node *n = io->node;
+    return WALL_START_US + (int64_t)(io->sim->now_ns / 1000) + n->skew_us + drifted_us(n);
+}
+
+void sim_clock_drift(struct sim *s, int node, int ppm)
+{
+    struct sim_node *n = sim_place(s, node);
+    n->skew_us += drifted_us(n);
+    n->drift_ns = s->now_ns;
+    n->drift_ppm = ppm;
 }
 
 static void step_look(struct io *io)

@@ -99,6 +99,8 @@ struct sim_node {
     struct io shards[SIM_SHARDS_MAX];
     struct prng prng;
     int64_t skew_us;
+    int drift_ppm; /* since drift_ns, on top of it */
+    uint64_t drift_ns;
     struct sim_disk disk;
     struct list files, sockets, listeners, given;
     unsigned handles, handles_left;

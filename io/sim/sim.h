@@ -12,7 +12,7 @@
 #pragma once
 #include "io/io.h"
 
-enum { SIM_NODES_MAX = 8, SIM_SHARDS_MAX = 8, SIM_CLIENTS_MAX = 32 };
+enum { SIM_NODES_MAX = 12, SIM_SHARDS_MAX = 8, SIM_CLIENTS_MAX = 32 };
 /* Where a function takes a node, this stands for the test's own shard with that index. */
 #define SIM_CLIENT(index) (SIM_NODES_MAX + (index))
 
@@ -60,6 +60,8 @@ void sim_pause(struct sim *, int node, uint64_t ns);
 void sim_signal(struct sim *, int node);
 /* The node's wall clock jumps. */
 void sim_clock_jump(struct sim *, int node, int64_t by_us);
+/* From now on it gains so many microseconds a second (or loses them); 0: none. */
+void sim_clock_drift(struct sim *, int node, int ppm);
 
 /* ---- disk ---- */
 /* What is left of un-synced writes and changes to folders after the next kills of this node. */

@@ -41,6 +41,8 @@ void client_ask(struct client *c, const struct io_addr *to, enum consistency con
     c->to = *to;
     c->consistency = consistency;
     c->page_size = 0;
+    c->batch.entries_count = 0;
+    c->stream = (int16_t)(c->stream % INT16_MAX + 1);
     c->busy = true;
     c->said = SAID_UNKNOWN;
     io_sleep(c->io, &c->deadline, &c->op, patience_ns);
@@ -54,6 +56,16 @@ void client_ask_page(struct client *c, const struct io_addr *to, enum consistenc
     buf_put_bytes(&c->from, from);
     client_ask(c, to, consistency, text);
     c->page_size = page_size;
+}
+
+void client_ask_batch(struct client *c, const struct io_addr *to, enum consistency consistency,
+                      enum batch_kind kind, const char *const *texts, size_t count)
+{
+    client_ask(c, to, consistency, "");
+    struct batch_entry *entries = arena_array(&c->arena, struct batch_entry, count);
+    for (size_t i = 0; i < count; i++)
+        entries[i].text_or_id = bytes_text(arena_text(&c->arena, bytes_text(texts[i])));
+    c->batch = (struct request_batch){ kind, count, entries, .params.consistency = consistency };
 }
 
 void client_deinit(struct client *c)
@@ -97,7 +109,10 @@ static struct op_next client_query(struct client *c)
         q.params.paging_state = buf_bytes(&c->from);
     }
     wire_out_sent(&c->out);
-    request_query_encode(wire_begin(&c->out, 0, 1, OPCODE_QUERY), WIRE_V4, &q);
+    if (c->batch.entries_count)
+        request_batch_encode(wire_begin(&c->out, 0, c->stream, OPCODE_BATCH), WIRE_V4, &c->batch);
+    else
+        request_query_encode(wire_begin(&c->out, 0, c->stream, OPCODE_QUERY), WIRE_V4, &q);
     wire_end(&c->out);
     client_send(c);
     client_receive(c);
@@ -184,7 +199,11 @@ static struct op_next client_hear(struct op *op)
         return op_wait(HEAR);
     if (err != OK)
         return op_goto(FAIL);
-    ensure(e.stream == 1);
+    if (e.stream != c->stream) {
+        c->strays++;
+        client_receive(c);
+        return op_wait(HEAR);
+    }
     struct bytes body = arena_copy(&c->arena, e.body);
     if (e.opcode == OPCODE_ERROR) {
         err = answer_error_decode(cursor_of(body), WIRE_V4, &c->error);

@@ -1,4 +1,4 @@
-/* client.h - a CQL client inside the simulated world: one statement at a time, over the network.
+/* client.h - a CQL client inside the simulated world: one request at a time, over the network.
  *
  * The test gives it a statement and steps the world until it is no longer busy.  It speaks protocol
  * version 4 through the same wire/ code as everybody.
@@ -26,8 +26,11 @@ struct client {
     struct arena arena; /* of the statement and its answer; reset by the next client_ask */
     const char *text;
     enum consistency consistency;
-    int32_t page_size; /* 0: no paging */
-    struct buf from;   /* the paging state to go on from */
+    int32_t page_size;          /* 0: no paging */
+    struct buf from;            /* the paging state to go on from */
+    struct request_batch batch; /* no entries: `text` is asked */
+    int16_t stream;             /* of the request; each has another */
+    uint64_t strays;            /* answers to what had been answered */
     bool busy, is_answered, is_leaving;
     enum said said;
     struct answer_result result;
@@ -40,6 +43,9 @@ void client_ask(struct client *, const struct io_addr *to, enum consistency, con
 /* The same in pages, going on from a paging state (copied; empty: from the beginning). */
 void client_ask_page(struct client *, const struct io_addr *to, enum consistency, const char *text,
                      int32_t page_size, struct bytes from);
+/* Statements of a batch; all is copied. */
+void client_ask_batch(struct client *, const struct io_addr *to, enum consistency, enum batch_kind,
+                      const char *const *texts, size_t count);
 /* Gives back its memory; after client_gone, or when the world has ended. */
 void client_deinit(struct client *);
 /* Ends the op; step the world until client_gone. */

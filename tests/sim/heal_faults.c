@@ -36,6 +36,8 @@ static void world_set(struct heal *h)
         f.frame_repeated_pct = 15;
         f.frame_reordered_pct = 15;
     }
+    if (is_on(h, HEAL_RESETS))
+        f.net_reset_pct = 20;
     if (is_on(h, HEAL_SLOW))
         f.disk_ns_max = 400 * millisecond;
     if (is_on(h, HEAL_FAILING))
@@ -57,21 +59,49 @@ static void kill(struct heal *h, int node)
 {
     if (!sim_alive(h->ring.sim, node))
         return;
+    heal_rare_take(h, node);
     ring_kill(&h->ring, node);
     h->dead |= 1u << node;
+    h->reborn |= 1u << node;
+}
+
+static bool is_of_node(enum heal_fault_kind kind)
+{
+    return kind != HEAL_POWER && kind != HEAL_FRAMES && kind != HEAL_RESETS && kind != HEAL_SLOW &&
+           kind != HEAL_FAILING;
+}
+
+static void tell_begin(struct heal *h, const struct heal_fault *f)
+{
+    if (f->kind == HEAL_DEAF)
+        heal_note(h, "node %d %s: node %d", f->node + 1, texts[f->kind], f->other + 1);
+    else if (is_of_node(f->kind))
+        heal_note(h, "node %d: %s", f->node + 1, texts[f->kind]);
+    else
+        heal_note(h, "%s", texts[f->kind]);
+}
+
+static void clock_jump(struct heal *h, int node)
+{
+    int64_t by_us = (int64_t)heal_draw(h, 2000000) - 1000000;
+    sim_clock_jump(h->ring.sim, node, by_us);
+    h->shifted_us += by_us < 0 ? -by_us : by_us;
+}
+
+/* Far more than a quartz does (some 100 ppm), so that a storm is long enough to show it. */
+static void clock_drift(struct heal *h, const struct heal_fault *f)
+{
+    int ppm = (int)heal_draw(h, 20000) - 10000;
+    sim_clock_drift(h->ring.sim, f->node, ppm);
+    h->shifted_us +=
+        (int64_t)(f->end_ns - sim_now(h->ring.sim)) / 1000 * (ppm < 0 ? -ppm : ppm) / 1000000;
 }
 
 static void begin(struct heal *h, struct heal_fault *f)
 {
     struct sim *sim = h->ring.sim;
     h->faults_seen[f->kind]++;
-    if (f->kind == HEAL_DEAF)
-        heal_note(h, "node %d %s: node %d", f->node + 1, texts[f->kind], f->other + 1);
-    else if (f->kind == HEAL_POWER || f->kind == HEAL_FRAMES || f->kind == HEAL_SLOW ||
-             f->kind == HEAL_FAILING)
-        heal_note(h, "%s", texts[f->kind]);
-    else
-        heal_note(h, "node %d: %s", f->node + 1, texts[f->kind]);
+    tell_begin(h, f);
     switch (f->kind) {
     case HEAL_KILL:
         kill(h, f->node);
@@ -93,9 +123,13 @@ static void begin(struct heal *h, struct heal_fault *f)
         sim_disk_size(sim, f->node, 1 << 20);
         break;
     case HEAL_CLOCK:
-        sim_clock_jump(sim, f->node, (int64_t)heal_draw(h, 2000000) - 1000000);
+        clock_jump(h, f->node);
+        break;
+    case HEAL_DRIFT:
+        clock_drift(h, f);
         break;
     case HEAL_FRAMES:
+    case HEAL_RESETS:
     case HEAL_SLOW:
     case HEAL_FAILING:
     case HEAL_FAULT_KINDS:
@@ -132,6 +166,7 @@ void heal_fallen(struct heal *h, int node)
     heal_note(h, "node %d did not start: %.60s", node + 1, h->ring.nodes[node].process.failed.text);
     h->ring.nodes[node].first = NULL;
     h->dead |= 1u << node;
+    h->reborn |= 1u << node;
 }
 
 static void end(struct heal *h, struct heal_fault *f)
@@ -145,6 +180,8 @@ static void end(struct heal *h, struct heal_fault *f)
         sim_cut(sim, f->other, f->node, false);
     if (f->kind == HEAL_FULL)
         sim_disk_size(sim, f->node, 1ull << 40);
+    if (f->kind == HEAL_DRIFT)
+        sim_clock_drift(sim, f->node, 0);
     for (int i = 0; i < RING_NODES && f->kind == HEAL_FAILING; i++)
         kill(h, i);
     world_set(h);
@@ -160,13 +197,14 @@ static bool are_full_and_failing(enum heal_fault_kind a, enum heal_fault_kind b)
 /* Do two of them want the same thing? */
 static bool is_in_the_way(const struct heal *h, const struct heal_fault *f)
 {
-    bool is_of_node = f->kind != HEAL_FRAMES && f->kind != HEAL_SLOW && f->kind != HEAL_FAILING;
     for (int i = 0; i < HEAL_FAULTS_MAX; i++) {
         const struct heal_fault *g = &h->faults[i];
         if (!g->end_ns)
             continue;
-        if (g->kind == f->kind || (is_of_node && g->node == f->node) || g->kind == HEAL_POWER ||
-            f->kind == HEAL_POWER || (f->kind == HEAL_DEAF && g->node == f->other) ||
+        if (g->kind == f->kind ||
+            (is_of_node(f->kind) && is_of_node(g->kind) && g->node == f->node) ||
+            g->kind == HEAL_POWER || f->kind == HEAL_POWER ||
+            (f->kind == HEAL_DEAF && g->node == f->other) ||
             (g->kind == HEAL_DEAF && g->other == f->node) || are_full_and_failing(g->kind, f->kind))
             return true;
     }
@@ -179,6 +217,8 @@ static void draw_fault(struct heal *h)
                             .node = (int)heal_draw(h, RING_NODES) };
     f.other = (f.node + 1 + (int)heal_draw(h, RING_NODES - 1)) % RING_NODES;
     f.end_ns = sim_now(h->ring.sim) + second / 5 + heal_draw(h, 8 * second);
+    if (heal_draw(h, 8) == 0) /* phi needs some 20 s of silence */
+        f.end_ns += 20 * second;
     bool is_harsh = f.kind == HEAL_KILL || f.kind == HEAL_POWER || f.kind == HEAL_FULL ||
                     f.kind == HEAL_FAILING;
     if ((h->is_gentle && is_harsh) || is_in_the_way(h, &f))

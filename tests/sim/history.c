@@ -36,6 +36,11 @@ static void floor_raise(struct history *h, int version)
         *floor = version;
 }
 
+void history_known(struct history *h, int version, uint64_t now_ns)
+{
+    h->versions[version].known_ns = now_ns;
+}
+
 void history_acked(struct history *h, int version)
 {
     h->versions[version].is_acked = true;
@@ -50,14 +55,32 @@ static bool is_as_new(const struct history *h, int version, int floor)
            !version_is_newer(&h->versions[floor], &h->versions[version]);
 }
 
-static bool found_nothing(const struct history *h, const struct told *t, char why[300])
+/* The oldest deletion that is as new as the floor; -1: there is none. */
+static int oldest_deletion(const struct history *h, const struct told *t)
+{
+    int oldest = -1;
+    for (size_t i = 0; i < h->versions_count; i++) {
+        const struct version *v = &h->versions[i];
+        if (v->cell == t->cell && v->is_delete && v->is_sent && is_as_new(h, (int)i, t->floor) &&
+            (oldest < 0 || version_is_newer(&h->versions[oldest], v)))
+            oldest = (int)i;
+    }
+    return oldest;
+}
+
+/* Nothing is explained by nothing that was known, or by a deletion: then the oldest one that does
+ * is known from now on, whether its client was told or not. */
+static bool found_nothing(struct history *h, const struct told *t, char why[300])
 {
     if (t->floor < 0)
         return true;
-    for (size_t i = 0; i < h->versions_count; i++) {
-        const struct version *v = &h->versions[i];
-        if (v->cell == t->cell && v->is_delete && v->is_sent && is_as_new(h, (int)i, t->floor))
-            return true;
+    int deletion = oldest_deletion(h, t);
+    if (deletion >= 0) {
+        if (t->is_quorum) {
+            h->versions[deletion].is_read = true;
+            floor_raise(h, deletion);
+        }
+        return true;
     }
     const struct version *floor = &h->versions[t->floor];
     snprintf(why, 300, "cell %d is not there, but %s %lld of stamp %lld was %s", t->cell,
@@ -93,16 +116,4 @@ bool history_read(struct history *h, const struct told *t, char why[300])
         floor_raise(h, found);
     }
     return true;
-}
-
-int history_newest(const struct history *h, int cell)
-{
-    int newest = -1;
-    for (size_t i = 0; i < h->versions_count; i++) {
-        const struct version *v = &h->versions[i];
-        if (v->cell == cell && v->is_sent &&
-            (newest < 0 || version_is_newer(v, &h->versions[newest])))
-            newest = (int)i;
-    }
-    return newest;
 }

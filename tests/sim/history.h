@@ -4,7 +4,8 @@
  * with equal ones a deletion before values, the larger value before the smaller (Cassandra's rules,
  * facts: sstable 8).  A read at QUORUM returns something at least as new as every version that was
  * acknowledged at QUORUM before it began, and as every version that an earlier read at QUORUM has
- * returned.  No read returns what nobody has sent.
+ * returned.  One that finds nothing where something was known has returned a deletion, the oldest
+ * that explains it.  No read returns what nobody has sent.
  *
  * Pure; a history is the test's.
  */
@@ -18,7 +19,7 @@ struct version {
     int cell;
     int64_t stamp; /* microseconds, the client's */
     bool is_delete;
-    uint64_t known_ns;               /* when it was acknowledged, for who asks; 0: it was not */
+    uint64_t known_ns;               /* when it was acknowledged at any level; 0: it was not */
     int64_t value;                   /* unlike every other; 0 of a deletion */
     bool is_sent, is_acked, is_read; /* may be somewhere; at its level; returned by a quorum */
 };
@@ -30,7 +31,9 @@ struct history {
 void history_init(struct history *);
 /* A version that is about to be sent; its index. */
 int history_begin(struct history *, int cell, int64_t stamp, bool is_delete, int64_t value);
-/* It was acknowledged at QUORUM or above. */
+/* It was acknowledged, at any level. */
+void history_known(struct history *, int version, uint64_t now_ns);
+/* At QUORUM or above. */
 void history_acked(struct history *, int version);
 /* It was never sent (Unavailable). */
 void history_refused(struct history *, int version);
@@ -45,5 +48,3 @@ struct told {
     int64_t value;
 };
 bool history_read(struct history *, const struct told *, char why[300]);
-/* The version that a cell has in the end, when all replicas have all that was sent: -1: none. */
-int history_newest(const struct history *, int cell);

@@ -2,9 +2,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tests/sim/ring.h"
 
-static const char *const addresses[SIM_NODES_MAX] = { "10.0.0.1", "10.0.0.2", "10.0.0.3",
-                                                      "10.0.0.4", "10.0.0.5", "10.0.0.6",
-                                                      "10.0.0.7", "10.0.0.8" };
+static const char *const addresses[SIM_NODES_MAX] = { "10.0.0.1",  "10.0.0.2",  "10.0.0.3",
+                                                      "10.0.0.4",  "10.0.0.5",  "10.0.0.6",
+                                                      "10.0.0.7",  "10.0.0.8",  "10.0.0.9",
+                                                      "10.0.0.10", "10.0.0.11", "10.0.0.12" };
 static const uint64_t millisecond = 1000 * 1000, second = 1000 * 1000 * 1000;
 
 static void ring_configure(struct sim_node *n, int index)

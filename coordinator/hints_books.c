@@ -69,6 +69,26 @@ static bool is_erased(const struct hint_tally *t, struct journal_position at)
     return hint_order(at, t->erased) < 0;
 }
 
+/* Hints are as old as their writes, so one may be older than others that stand before it. */
+static void take_age(struct hint_tally *t, int64_t kept_us)
+{
+    bool is_first = t->pending == 0;
+    t->oldest_us = is_first || kept_us < t->oldest_us ? kept_us : t->oldest_us;
+    t->peak_us = is_first || kept_us > t->peak_us ? kept_us : t->peak_us;
+    t->lag_us = is_first ? 0 : t->lag_us;
+    if (t->peak_us - kept_us > t->lag_us)
+        t->lag_us = t->peak_us - kept_us;
+}
+
+/* That one, which stood first, is over. */
+static void leave_age(struct hint_tally *t, int64_t kept_us)
+{
+    int64_t least_us = kept_us - t->lag_us;
+    t->oldest_us = least_us > t->oldest_us ? least_us : t->oldest_us;
+    if (t->pending == 0)
+        t->oldest_us = 0;
+}
+
 void books_written(struct hint_journal *j, const struct hint_written *w)
 {
     struct hint_tally *t = tally_of(j, &w->table);
@@ -79,7 +99,8 @@ void books_written(struct hint_journal *j, const struct hint_written *w)
     if (is_erased(t, w->at)) {
         t->given_up[t->erased_why]++;
     } else {
-        t->oldest_us = t->pending++ == 0 ? w->kept_us : t->oldest_us;
+        take_age(t, w->kept_us);
+        t->pending++;
     }
     j->kept = behind(w->at);
     j->kept_number = w->number + 1;
@@ -132,7 +153,7 @@ static void settle_pending(struct hint_tally *t, const struct hint_item *item)
     t->settled.expired += item->fate == HINT_EXPIRED;
     if (item->fate == HINT_DROPPED)
         t->settled.dropped[item->why]++;
-    t->oldest_us = t->pending ? item->kept_us : 0;
+    leave_age(t, item->kept_us);
 }
 
 /* Everything before this place is settled. */

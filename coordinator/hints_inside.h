@@ -15,7 +15,6 @@
 #include "io/log.h"
 
 struct hint_target;
-
 /* A journal's hints stand in three stretches:
  *     settled | given up or pending, up to `kept` | appended, not durable yet
  *             ^ journal.done                      ^ journal.kept
@@ -27,7 +26,8 @@ struct hint_tally {
     struct journal_position erased;      /* what stands before this is given up */
     enum hint_drop erased_why;
     uint64_t to_see;              /* pending and given up that the pass under way must meet */
-    int64_t oldest_us, newest_us; /* no pending hint is older; when the last one was kept */
+    int64_t oldest_us, newest_us; /* no pending hint is older; the last one that was kept */
+    int64_t peak_us, lag_us; /* the newest of them; how much older one was that came behind it */
 };
 
 enum journal_state_of_hints { HINTS_SHUT, HINTS_OPENING, HINTS_OPEN, HINTS_FAILED };
@@ -161,7 +161,7 @@ void books_restore(struct hint_journal *, const struct hint_record *mark);
 void books_settle(struct hint_journal *, const struct hint_item *);
 void books_give_up(struct hint_journal *, const struct uuid *table, enum hint_drop,
                    struct journal_position before);
-/* Hints that cannot be read any more, of no table that is known; none of them is older (1: any). */
+/* Hints that cannot be read any more, of no table; none is older than that (1: any age). */
 void books_lost(struct hint_journal *, uint64_t count, struct journal_position, int64_t since_us);
 void books_pass_begin(struct hint_journal *);
 /* All up to the limit has been seen: what was not is DAMAGED. */

@@ -147,6 +147,37 @@ START_TEST(many_hints_are_delivered_at_once_when_a_node_returns)
 }
 END_TEST
 
+/* A write that took long may be hinted behind others that began later. */
+START_TEST(no_pending_hint_is_older_than_its_book_says)
+{
+    char text[16];
+    kit_begin(1);
+    kit_down(2);
+    kit_pass(9000);
+    int64_t least_us = INT64_MAX;
+    for (unsigned i = 0; i < 12; i++) {
+        uint64_t ago = i % 3 == 2 ? 5000 * kit_ms : 0;
+        struct hint_keep keep = { .begun_ns = io_now(kit.asker.io) - ago };
+        snprintf(text, sizeof text, "%u", i);
+        int64_t begun_us = io_wall(kit.asker.io) - (int64_t)(ago / 1000);
+        ck_assert_int_eq(kit_keep_bytes(2, 0, bytes_text(text), &keep), OK);
+        least_us = begun_us < least_us ? begun_us : least_us;
+        ck_assert_int_le(kit_book(2, 0).oldest_us, least_us);
+        kit_pass(100);
+    }
+    kit_up(2);
+    int64_t before_us = kit_book(2, 0).oldest_us;
+    while (kit_counts().pending > 0) {
+        int64_t oldest_us = kit_book(2, 0).oldest_us;
+        ck_assert_int_ge(oldest_us, before_us);
+        before_us = oldest_us;
+        ck_assert(sim_step(kit.rig.sim));
+    }
+    ck_assert_int_eq(kit_book(2, 0).oldest_us, 0);
+    kit_end();
+}
+END_TEST
+
 START_TEST(hints_of_former_shards_are_delivered)
 {
     kit_begin(1);
@@ -423,6 +454,7 @@ static TCase *delivering(void)
     tcase_add_loop_test(t, totals_hold_across_restarts, 0, 3);
     tcase_add_test(t, what_is_delivered_leaves_the_disk);
     tcase_add_test(t, many_hints_are_delivered_at_once_when_a_node_returns);
+    tcase_add_test(t, no_pending_hint_is_older_than_its_book_says);
     tcase_add_test(t, a_mutation_larger_than_a_record_comes_whole);
     tcase_add_test(t, hints_of_former_shards_are_delivered);
     tcase_add_test(t, an_answer_decides_for_each_hint_by_itself);

@@ -175,6 +175,19 @@ static void begin(struct stage *s)
         "{'class': 'SimpleStrategy', 'replication_factor': 3}");
 }
 
+/* All nodes say the same, together and each by itself. */
+static void check_everywhere(struct stage *s)
+{
+    for (int node = 0; node < RING_NODES; node++) {
+        for (size_t i = 0; i < QUESTIONS; i++)
+            check(s, node, CL_ALL, i);
+        stage_isolate(s, node);
+        for (size_t i = 0; i < QUESTIONS; i++)
+            check(s, node, CL_ONE, i);
+        stage_unite(s, node);
+    }
+}
+
 static void story_repair(struct stage *s)
 {
     begin(s);
@@ -201,15 +214,7 @@ static void story_repair(struct stage *s)
     check(s, 2, CL_ALL, 10);
     uint64_t before = counts_of(s).digest_mismatches;
     flush(s, 2);
-    for (size_t i = 0; i < QUESTIONS; i++)
-        for (int node = 0; node < RING_NODES; node++)
-            check(s, node, CL_ALL, i);
-    for (int node = 0; node < RING_NODES; node++) {
-        stage_isolate(s, node);
-        for (size_t i = 0; i < QUESTIONS; i++)
-            check(s, node, CL_ONE, i);
-        stage_unite(s, node);
-    }
+    check_everywhere(s);
     struct coordinator_counts counts = counts_of(s);
     CHECK(counts.digest_mismatches == before);
     CHECK(counts.needless_repairs == 0 && counts.repairs_failed == 0);

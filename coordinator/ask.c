@@ -29,6 +29,7 @@
 #include "coordinator/ask.h"
 
 #include "base/mem.h"
+#include "io/expect.h"
 #include "model/params.h"
 
 enum { ASK, GATHER, COMPARE, MERGE, REPAIR, END };
@@ -176,6 +177,9 @@ static void ask_one(struct ask *a, size_t i, enum ask_want want)
                                  .token = a->read.token };
     r->call.arena = &a->arena;
     cluster_call(c->cluster, &r->call, &a->task.op, &m);
+    uint64_t usual_ns = latency_expected(&c->latency, m.node, r->sent_ns);
+    if (usual_ns && !a->read.is_range)
+        io_expect(c->io, usual_ns);
 }
 
 /* This node is read in the next step, once what others are asked has gone out. */
@@ -286,8 +290,10 @@ static void ask_measure(struct ask *a, size_t i)
     uint64_t now = io_now(a->task.c->io);
     if (a->is_cancelled || ask_req(a, i)->err == ERR_STOPPED)
         latency_gave_up(nodes, a->replicas.nodes[i], r->sent_ns, now);
-    else
+    else {
         latency_heard(nodes, a->replicas.nodes[i], r->sent_ns, now);
+        io_expect_over(a->task.c->io);
+    }
 }
 
 /* What it has answered; an answer that cannot be read is a failure. */

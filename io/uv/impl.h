@@ -54,6 +54,13 @@ struct signals {
     bool is_open, is_raised;
 };
 
+/* ---- expect.c ---- */
+struct expect {
+    uint64_t until_ns;     /* awake; 0: no */
+    unsigned pass, passed; /* so many are passed over; as the last one was in vain */
+};
+bool expect_is_awake(struct io *);
+
 /* ---- the shard and the world ---- */
 struct io {
     struct uv_world *world;
@@ -66,6 +73,7 @@ struct io {
     uv_idle_t hurry; /* active: the next poll does not wait */
     uv_async_t wake;
     uint64_t now_ns;
+    struct expect expect;
     uint64_t step_seen, step_began_ns; /* io_spent */
     struct prng prng;
     struct io_counts counts;

@@ -79,7 +79,8 @@ static void on_before_poll(uv_prepare_t *prepare)
     timers_arm(io);
     atomic_store(&io->is_asleep, true);
     bool has_work = mail_waits(io) || jobs_wait(io) || !list_empty(&io->done) ||
-                    !ops_idle(&io->ops) || atomic_load(&io->world->running_count) == 0;
+                    !ops_idle(&io->ops) || atomic_load(&io->world->running_count) == 0 ||
+                    expect_is_awake(io);
     if (has_work)
         uv_idle_start(&io->hurry, on_hurry);
     else

@@ -16,8 +16,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "node/divergence.h"
 
-#include "node/hinting.h"
-
 static uint64_t age_ms(const struct shard *s, int64_t since_us)
 {
     int64_t now_us = io_wall(s->io);
@@ -27,7 +25,7 @@ static uint64_t age_ms(const struct shard *s, int64_t since_us)
 /* Of the oldest that is pending. */
 static uint64_t hints_age_ms(const struct shard *s, const struct hint_book *b)
 {
-    return age_ms(s, hinting_since_us(s, b->oldest_us));
+    return age_ms(s, b->oldest_us);
 }
 
 /* NULL: the table has gone, and with it what its replicas miss. */

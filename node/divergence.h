@@ -6,8 +6,8 @@
  * of unknown ranges      a hint was refused; a sudden death          themselves, until repaired
  *
  * The age is never below the true one as far as this node coordinated; it may be above: a target's
- * oldest hint of a table counts for each of its ranges, and as much older as its write may be.
- * `rondo divergence` asks every node and takes the greatest.  Private to node/.
+ * oldest hint of a table counts for each of its ranges.  `rondo divergence` asks every node and
+ * takes the greatest.  Private to node/.
  */
 // SPDX-License-Identifier: Apache-2.0
 #pragma once

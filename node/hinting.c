@@ -46,16 +46,9 @@ static void ranges_lose(struct shard *s, int64_t since_us)
         range_lose(s, INT64_MAX, since_us);
 }
 
-int64_t hinting_since_us(const struct shard *s, int64_t kept_us)
-{
-    int64_t most_us = (int64_t)(s->config->write_request_timeout_ns / 1000);
-    return kept_us > most_us ? kept_us - most_us : 1;
-}
-
 static void hinting_lost(void *context, const int64_t *token, int64_t since_us)
 {
     struct shard *s = context;
-    since_us = hinting_since_us(s, since_us);
     if (!s->owed) { /* while both are being opened */
         bool is_older = !s->lost_hints_us || since_us < s->lost_hints_us;
         s->lost_hints_us = is_older ? since_us : s->lost_hints_us;

@@ -12,9 +12,6 @@ static inline uint64_t hinting_share(uint64_t bytes, uint64_t parts)
 }
 /* Opens this shard's hints: shard->hints. */
 void hinting_open(struct shard *, struct io_req *, struct op *);
-/* No write of a hint that was kept at that wall time, or later, began before this one: a hint is
- * kept when the write's time is up, at the latest. */
-int64_t hinting_since_us(const struct shard *, int64_t kept_us);
 /* The set of what is owed is open, too: what was found damaged is unknown from now on. */
 void hinting_opened(struct shard *);
 

@@ -39,8 +39,8 @@ struct shard {
     struct cluster *cluster;
     struct store *store;         /* NULL until it has been replayed */
     struct compactor *compactor; /* NULL until the store is open, and when it closes */
-    int64_t lost_hints_us; /* kept since then and damaged, found before `owed` was open; 0: none */
-    struct owed *owed;     /* NULL until the store is open, and when it closes */
+    int64_t lost_hints_us;       /* found damaged before `owed` was open: since then; 0: none */
+    struct owed *owed;           /* NULL until the store is open, and when it closes */
     struct coordinator *coordinator;
     struct batchlog *batchlog; /* shard 0's */
     struct hints *hints;       /* NULL: not open */

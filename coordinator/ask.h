@@ -50,7 +50,6 @@ struct ask {
     uint64_t begun_ns, speculate_ns;  /* when one more is asked; UINT64_MAX: never */
     int64_t gc_before;
     unsigned compared; /* those whose digests were equal or not at one and the same place */
-    bool has_differed; /* of these at least one */
 
     struct bytes merged; /* of whole answers */
     struct ask_repair *repairs, *repairs_end, *next_repair;

@@ -45,7 +45,6 @@ bool ask_agrees(struct ask *a)
             digest_compare(&a->of[first].digest, &a->of[i].digest, a->read.is_reversed);
         agrees &= verdict == DIGEST_EQUAL;
         a->compared |= verdict != DIGEST_INCOMPARABLE ? 1u << i : 0;
-        a->has_differed |= verdict == DIGEST_DIFFERS;
     }
     return agrees;
 }
@@ -132,10 +131,13 @@ static void take_repair(void *context, const struct mutation *m)
         add_repair(f, m);
 }
 
-/* Digests differed at one place, no replica lacks anything, and none of them has changed since? */
+/* Of those that have answered again, digests differed at one place, no replica lacks anything, and
+ * none of them has changed since? */
 static bool is_needless(struct ask *a)
 {
     struct digest_answer now;
+    const struct digest_answer *first = &a->of[__builtin_ctz(a->answered)].digest;
+    bool has_differed = false;
     for (size_t i = 0; i < a->replicas.count; i++) {
         const struct ask_replica *r = &a->of[i];
         if (!(a->answered >> i & 1))
@@ -145,8 +147,9 @@ static bool is_needless(struct ask *a)
                 OK ||
             digest_compare(&now, &r->digest, a->read.is_reversed) != DIGEST_EQUAL)
             return false;
+        has_differed |= digest_compare(first, &r->digest, a->read.is_reversed) == DIGEST_DIFFERS;
     }
-    return a->has_differed;
+    return has_differed;
 }
 
 static enum err find_repairs(struct ask *a)

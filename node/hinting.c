@@ -138,13 +138,18 @@ static const struct op_state part_states[] = {
 
 static struct hinted_part *part_of(struct op *op) { return owner_of(op, struct hinted_part, op); }
 
+/* On another shard it does not wait: its mail would keep the credit by which the epoch may have to
+ * come.  Who kept the hints sends them again. */
 static struct op_next part_begin(struct op *op)
 {
     struct hinted_part *p = part_of(op);
     const struct cluster_request *r = p->all->request;
     struct cluster *c = p->there->cluster;
-    if (c && r->epoch > cluster_epoch(c))
+    bool is_behind = c && r->epoch > cluster_epoch(c);
+    if (is_behind && p->there == p->all->shard)
         cluster_catch_up(c, &p->catch_up, op, r->epoch, r->node, r->deadline_ns);
+    else if (is_behind)
+        p->catch_up.err = ERR_BEHIND;
     return p->catch_up.busy ? op_wait(PART_CAUGHT_UP) : op_goto(PART_CAUGHT_UP);
 }
 

@@ -129,8 +129,9 @@ static void end_write(struct heal *h, struct heal_work *w)
     bool is_refused = c->said == SAID_ERROR && c->error.code == WIRE_ERROR_UNAVAILABLE;
     if (w->kind == HEAL_UNLOGGED) /* they are writes of their own: of others some may be sent */
         is_refused = false;
+    bool is_kept = w->level != CL_ANY; /* that may rest on a hint alone, which may expire */
     for (size_t i = 0; i < w->versions_count; i++) {
-        if (c->said == SAID_OK)
+        if (c->said == SAID_OK && is_kept)
             history_known(&h->history, w->versions[i], sim_now(h->ring.sim));
         if (c->said == SAID_OK && is_quorum(w->level))
             history_acked(&h->history, w->versions[i]);

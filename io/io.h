@@ -141,6 +141,8 @@ void io_accept(struct io *, struct io_req *, struct op *, struct io_listener *,
 /* `from` is the local address to use, or NULL. */
 void io_connect(struct io *, struct io_req *, struct op *, const struct io_addr *to,
                 const struct io_addr *from, struct io_socket **out);
+/* The first address of a name, IPv4 before IPv6, or of an address as text; `host` is copied.
+ * ERR_NOT_FOUND; ERR_UNREACHABLE: whom to ask does not answer. */
 void io_resolve(struct io *, struct io_req *, struct op *, const char *host, uint16_t port,
                 struct io_addr *out);
 /* At least one byte and at most n; req->size 0 with OK is the end of the stream.  One at a time. */

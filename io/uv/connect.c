@@ -1,5 +1,6 @@
 /* connect.c - connecting and resolving, and addresses as the system has them. */
 // SPDX-License-Identifier: Apache-2.0
+#include "base/mem.h"
 #include "io/uv/impl.h"
 
 #include <netdb.h>
@@ -143,6 +144,8 @@ static void run_resolve(struct job *job)
     freeaddrinfo(found);
 }
 
+static void finish_resolve(struct job *job) { mem_free(job->to); }
+
 void io_resolve(struct io *io, struct io_req *req, struct op *op, const char *host, uint16_t port,
                 struct io_addr *out)
 {
@@ -152,7 +155,9 @@ void io_resolve(struct io *io, struct io_req *req, struct op *op, const char *ho
         return;
     }
     struct job *job = job_new(io, req, op, run_resolve);
-    job->path = host;
+    size_t size = strlen(host) + 1;
+    job->path = job->to = memcpy(mem_alloc(size), host, size);
+    job->finish = finish_resolve;
     job->offset = port;
     job->out = out;
     job_start(job, &io->world->lanes[LANE_RESOLVE]);

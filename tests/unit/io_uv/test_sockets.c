@@ -398,7 +398,9 @@ static struct io_addr numeric, named;
 static void resolve(struct script *s)
 {
     io_resolve(s->io, &s->req[0], &s->op, "192.0.2.7", 77, &numeric);
-    io_resolve(s->io, &s->req[1], &s->op, "localhost", 78, &named);
+    char name[] = "localhost"; /* need not last longer than the call */
+    io_resolve(s->io, &s->req[1], &s->op, name, 78, &named);
+    memcpy(name, "no.where!", sizeof name);
     io_resolve(s->io, &s->req[2], &s->op, "no such host.invalid", 79, &addr);
     ck_assert(s->req[0].busy);
 }

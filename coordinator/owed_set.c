@@ -99,12 +99,58 @@ static void set_drop_idle(struct owed_set *s)
     }
 }
 
-void owed_set_clear(struct owed_set *s, const struct owed_range *range, int64_t began_us)
+static bool is_within(const struct owed_entry *e, const struct owed_range *range)
+{
+    return e->range.after >= range->after && e->range.upto <= range->upto;
+}
+
+/* One that is unknown, and reaches over an end of the range; NULL: there is none. */
+static struct owed_entry *set_overlapping(const struct owed_set *s, const struct owed_range *range)
 {
     size_t at = 0;
     for (struct owed_entry *e; (e = map_next(&s->entries, &at));) {
-        bool is_within = e->range.after >= range->after && e->range.upto <= range->upto;
-        if (!e->is_unknown || !is_within || e->since_us >= began_us)
+        bool meets = e->range.after < range->upto && e->range.upto > range->after;
+        if (e->is_unknown && meets && !is_within(e, range))
+            return e;
+    }
+    return NULL;
+}
+
+/* From `after` to `upto` it is as unknown as the one that it was a part of. */
+static void set_lose_part(struct owed_set *s, const struct owed_entry *whole, int64_t after,
+                          int64_t upto)
+{
+    if (after >= upto)
+        return;
+    struct owed_entry *e = owed_set_at(s, &(struct owed_range){ after, upto });
+    int64_t latest_us =
+        e->is_unknown && e->latest_us > whole->latest_us ? e->latest_us : whole->latest_us;
+    owed_set_lose(s, e, whole->since_us, latest_us);
+}
+
+/* Cuts an entry at the ends of the range.  A whole ring may be unknown, and is compared piece by
+ * piece; and a ring that has other tokens now is compared in other pieces than it was written in.
+ */
+static void set_cut(struct owed_set *s, struct owed_entry *e, const struct owed_range *range)
+{
+    const struct owed_entry whole = *e;
+    int64_t first = whole.range.after > range->after ? whole.range.after : range->after;
+    int64_t last = whole.range.upto < range->upto ? whole.range.upto : range->upto;
+    e->is_unknown = false;
+    s->unknown_count--;
+    s->version++;
+    set_lose_part(s, &whole, whole.range.after, first);
+    set_lose_part(s, &whole, first, last);
+    set_lose_part(s, &whole, last, whole.range.upto);
+}
+
+void owed_set_clear(struct owed_set *s, const struct owed_range *range, int64_t began_us)
+{
+    for (struct owed_entry *e; (e = set_overlapping(s, range));)
+        set_cut(s, e, range);
+    size_t at = 0;
+    for (struct owed_entry *e; (e = map_next(&s->entries, &at));) {
+        if (!e->is_unknown || !is_within(e, range) || e->since_us >= began_us)
             continue;
         s->version++;
         e->is_unknown = e->latest_us >= began_us;

@@ -34,6 +34,8 @@ void owed_set_hold(struct owed_set *, struct owed_entry *, int64_t now_us);
 void owed_set_let_go(struct owed_set *, struct owed_entry *);
 /* Unknown: nothing that it misses was written before since_us. */
 void owed_set_lose(struct owed_set *, struct owed_entry *, int64_t since_us, int64_t now_us);
+/* What is unknown of the range since before began_us is known again; an entry that reaches over an
+ * end of the range is cut there, and its rest stays unknown. */
 void owed_set_clear(struct owed_set *, const struct owed_range *, int64_t began_us);
 /* Those that nothing holds, and nothing has held since the last sweep, leave; with `all` every one
  * that nothing holds. */

@@ -110,6 +110,7 @@ uint64_t heal_pending(struct heal *);
 bool heal_is_busy(struct heal *);
 /* Notes what of these there is. */
 void heal_tell_hints(struct heal *);
+void heal_tell_divergence(struct heal *); /* in the trace, of each shard, and what is unknown */
 /* They balance; and when it is quiet, nothing is in flight. */
 void heal_check_books(struct heal *, bool is_quiet);
 /* Does any coordinator know of a range that it cannot vouch for? */

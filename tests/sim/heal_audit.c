@@ -167,6 +167,33 @@ static void most_apart(void *context, int node, struct shard *s)
     *ms = u64_max(*ms, divergence_of_shard_ms(s));
 }
 
+static void tell_unknown(void *context, const struct owed_unknown *u)
+{
+    const struct audit *a = context;
+    heal_note(a->heal, "node %d shard %d: unknown (%lld, %lld] since %lld us, again at %lld",
+              a->node + 1, io_self(a->shard->io), (long long)u->range.after,
+              (long long)u->range.upto, (long long)u->since_us, (long long)u->latest_us);
+}
+
+static void tell_apart(void *context, int node, struct shard *s)
+{
+    struct audit *a = context;
+    struct divergence d;
+    a->node = node, a->shard = s;
+    divergence_of_shard(s, &d);
+    if (d.hints_ms || d.unknown_ms || d.under_way_ms)
+        heal_note(a->heal, "node %d shard %d: %llu ms by hints, %llu by unknown, %llu under way",
+                  node + 1, io_self(s->io), (unsigned long long)d.hints_ms,
+                  (unsigned long long)d.unknown_ms, (unsigned long long)d.under_way_ms);
+    owed_unknown_each(s->owed, tell_unknown, a);
+}
+
+void heal_tell_divergence(struct heal *h)
+{
+    struct audit audit = { .heal = h };
+    each_shard(h, tell_apart, &audit);
+}
+
 uint64_t heal_divergence_ms(struct heal *h)
 {
     uint64_t ms = 0;

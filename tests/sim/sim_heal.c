@@ -251,8 +251,13 @@ static void converge(struct heal *h)
     if (!h->is_gentle)
         operate(h, (int)heal_draw(h, RING_NODES), "repair");
     uint64_t end = sim_now(h->ring.sim) + 10 * second;
-    while (heal_divergence_ms(h) || heal_is_busy(h))
-        heal_step(h, end, "divergence is 0, and nothing is under way");
+    while (heal_divergence_ms(h) || heal_is_busy(h)) {
+        heal_step(h, UINT64_MAX, "divergence is 0, and nothing is under way");
+        if (sim_now(h->ring.sim) <= end)
+            continue;
+        heal_tell_divergence(h);
+        heal_fail("not within its time: divergence is 0, and nothing is under way");
+    }
     heal_check_copies(h, true);
     if (h->is_purged)
         purge(h);

@@ -448,6 +448,35 @@ START_TEST(a_refusal_makes_its_range_unknown_and_a_repair_known_again)
 }
 END_TEST
 
+/* A whole ring that is unknown is repaired piece by piece, in any order and by any cuts. */
+START_TEST(a_repair_of_a_part_cuts_what_is_unknown)
+{
+    static const struct owed_range all = { INT64_MIN, INT64_MAX }, low = { INT64_MIN, 0 };
+    static const struct owed_range middle = { 0, 100 }, across = { 50, 200 },
+                                   high = { 90, INT64_MAX };
+    struct owed_set s = { 0 };
+    struct owed_entry *held = owed_set_at(&s, &middle);
+    owed_set_hold(&s, held, 5);
+    owed_set_lose(&s, owed_set_at(&s, &all), 1, 50);
+    owed_set_clear(&s, &middle, 40); /* it became unknown again after this one had begun */
+    ck_assert_uint_eq(s.unknown_count, 3);
+    ck_assert(held->is_unknown && held->since_us == 40 && held->latest_us == 50);
+    ck_assert_int_eq(owed_set_at(&s, &low)->since_us, 1);
+    owed_set_clear(&s, &across, 60);
+    ck_assert_uint_eq(s.unknown_count, 3); /* below 0, 0 to 50, above 200 */
+    ck_assert(!held->is_unknown && held->is_in && held->holds == 1);
+    owed_set_clear(&s, &low, 60);
+    owed_set_clear(&s, &high, 60);
+    ck_assert_uint_eq(s.unknown_count, 1);
+    owed_set_clear(&s, &middle, 60);
+    ck_assert_uint_eq(s.unknown_count, 0);
+    owed_set_let_go(&s, held);
+    owed_set_sweep(&s, true);
+    ck_assert_uint_eq(s.entries.count, 0);
+    owed_set_deinit(&s);
+}
+END_TEST
+
 START_TEST(what_is_lost_while_a_repair_runs_stays_unknown_since_then)
 {
     static const struct owed_range all = { INT64_MIN, INT64_MAX };
@@ -523,6 +552,7 @@ int main(void)
     tcase_add_test(tc, a_hole_in_the_journal_makes_the_whole_ring_unknown);
     tcase_add_test(tc, what_shards_owed_that_there_are_no_more_falls_to_those_that_there_are);
     tcase_add_test(tc, a_refusal_makes_its_range_unknown_and_a_repair_known_again);
+    tcase_add_test(tc, a_repair_of_a_part_cuts_what_is_unknown);
     tcase_add_test(tc, what_is_lost_while_a_repair_runs_stays_unknown_since_then);
     tcase_add_test(tc, a_full_disk_is_told_and_tried_again);
     tcase_add_test(tc, a_journal_that_broke_says_so_to_everyone_who_waits);

@@ -45,12 +45,21 @@ def slow_disk_library(folder):
 
 
 class Network:
-    """The bridge, the namespaces, and a ring in them; use it as a context."""
+    """The bridge, the namespaces, and a ring in them whose seeds are names; use it as a context."""
 
     def __init__(self, shards=2, **settings):
-        self.ring = Ring(3, shards, prefix="10.77.0", allow_insecure=True, **settings)
+        names = ["node1", "node2", "node3"]
+        self.ring = Ring(3, shards, prefix="10.77.0", allow_insecure=True, seeds=names, **settings)
+
+    def name_nodes(self):
+        """In a file of our own in place of /etc/hosts."""
+        lines = [f"{n.address} node{n.number}\n" for n in self.ring.nodes]
+        hosts = pathlib.Path(self.ring.folder) / "hosts"
+        hosts.write_text("127.0.0.1 localhost\n" + "".join(lines))
+        run("mount", "--bind", hosts, "/etc/hosts")
 
     def make(self):
+        self.name_nodes()
         self.slow = slow_disk_library(self.ring.folder)
         os.makedirs("/run/netns", exist_ok=True)
         run("mount", "-t", "tmpfs", "none", "/run/netns")

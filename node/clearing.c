@@ -84,7 +84,7 @@ enum err clearing_serve(struct shard *s, struct io_req *req, struct op *op, stru
         return ERR_CORRUPT;
     struct owed_range range = { (int64_t)get_be64(body.data), (int64_t)get_be64(body.data + 8) };
     uint64_t ago_us = get_be64(body.data + 16), budget = get_be64(body.data + 24);
-    uint64_t travelled = budget > left ? budget - left : 0;
+    uint64_t travelled = u64_min(budget > left ? budget - left : 0, now); /* it may say anything */
     if (range.after >= range.upto)
         return ERR_CORRUPT;
     /* A repair that is older than this machine's clock began before all that is known here. */

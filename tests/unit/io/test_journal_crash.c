@@ -134,7 +134,7 @@ START_TEST(whenever_it_is_killed_no_acknowledged_record_is_lost)
     uint64_t events = 0;
     while (trial_run(&kind, events))
         events++;
-    ck_assert_uint_gt(events, 20);
+    ck_assert_uint_gt(events, 15); /* it lives for so many events, and has been killed after each */
 }
 END_TEST
 

@@ -18,7 +18,7 @@ function(suite label file)
   set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests)
   add_test(NAME ${name} COMMAND ${name})
   # Check's own patience is for an idle machine without sanitizers.
-  set_tests_properties(${name} PROPERTIES LABELS ${label} TIMEOUT 300
+  set_tests_properties(${name} PROPERTIES LABELS "${label}" TIMEOUT 300
     FAIL_REGULAR_EXPRESSION "Checks: 0" ENVIRONMENT "CK_TIMEOUT_MULTIPLIER=20")
 endfunction()
 
@@ -50,7 +50,7 @@ set_tests_properties(test_store_corrupt PROPERTIES TIMEOUT 7200) # RONDO_LONG=1:
 set_tests_properties(test_compaction_compactor_debt PROPERTIES TIMEOUT 7200) # ... an hour of load
 file(GLOB files CONFIGURE_DEPENDS tests/unit/io_uv/test_*.c)
 foreach(file ${files})
-  suite(unit ${file} io world_uv)
+  suite("unit;threads" ${file} io world_uv)
 endforeach()
 set(fail_answer fail_driver) # as rondo is linked
 file(GLOB files CONFIGURE_DEPENDS tests/unit/command/test_*.c)

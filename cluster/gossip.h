@@ -50,7 +50,8 @@ struct gossip {
     struct gossip_node *nodes; /* [number - 1] */
     size_t next;               /* whose digest comes first in the next ask */
 };
-/* This node's generation should be larger than that of its last process: seconds since 1970. */
+/* This node's generation has to be larger than that of its last process: milliseconds since 1970.
+ * A process may begin in the very second in which the last one ended, with as many states told. */
 void gossip_init(struct gossip *, unsigned self, size_t count, uint64_t generation);
 void gossip_deinit(struct gossip *);
 void gossip_beat(struct gossip *, uint64_t heartbeat);      /* of this node; never back */

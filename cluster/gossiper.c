@@ -286,7 +286,7 @@ void gossiper_start(struct cluster *c)
     g->liveness.convict = c->options.phi_convict_threshold;
     g->began_ns = io_now(c->io);
     gossip_init(&g->gossip, c->self, c->ring.nodes_count,
-                wall_us > 0 ? (uint64_t)wall_us / 1000000 : 1);
+                wall_us > 0 ? (uint64_t)wall_us / 1000 : 1);
     c->gossiper = g;
     for (unsigned n = 1; n <= c->ring.nodes_count; n++) {
         if (n == c->self)
@@ -356,7 +356,7 @@ void cluster_peer(const struct cluster *c, unsigned node, struct cluster_peer *o
     struct ping says = { 0 };
     if (n->version > 0 && ping_decode(buf_bytes(&n->state), &says) == OK)
         out->epoch = says.epoch;
-    out->generation = n->generation;
+    out->generation = n->generation / 1000;
     out->heartbeat = n->heartbeat;
     out->version = n->version;
     out->is_ready = says.is_ready;

@@ -52,7 +52,8 @@ static void crowd_init(struct crowd *c, size_t count, uint64_t seed)
     for (unsigned n = 1; n <= count; n++) {
         char state[STATE_BYTES + 1];
         state_make(state, n, 1);
-        c->started[n - 1] = 1790000000 - prng_below(&c->dice, 90 * 86400); /* up to 90 days up */
+        uint64_t up_ms = prng_below(&c->dice, 90ull * 86400 * 1000); /* up to 90 days */
+        c->started[n - 1] = 1790000000000 - up_ms;
         gossip_init(&c->nodes[n - 1], n, count, c->started[n - 1]);
         gossip_set_state(&c->nodes[n - 1], bytes_text(state));
         c->friends[n - 1] = mem_alloc(count * sizeof **c->friends);
@@ -121,7 +122,7 @@ static void crowd_round(struct crowd *c, uint64_t second)
 {
     size_t fanout = gossip_fanout(c->count);
     for (unsigned n = 1; n <= c->count; n++)
-        gossip_beat(&c->nodes[n - 1], second + 1790000000 - c->started[n - 1]);
+        gossip_beat(&c->nodes[n - 1], second + (1790000000000 - c->started[n - 1]) / 1000);
     for (size_t k = 0; k < fanout; k++)
         for (unsigned n = 1; n <= c->count; n++)
             crowd_exchange(c, n, crowd_friend(c, n));

@@ -4,33 +4,18 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "../unit/sstable/walk.h"
 #include "fuzz.h"
+#include "table.h"
 
 static struct table *table_make(void)
 {
-    static const struct {
-        enum column_kind kind;
-        const char *name, *type;
-    } columns[] = {
+    static const struct fuzz_column columns[] = {
         { COLUMN_PARTITION, "pk", "text" },    { COLUMN_CLUSTERING, "a", "int" },
         { COLUMN_CLUSTERING, "b", "decimal" }, { COLUMN_CLUSTERING, "c", "text" },
         { COLUMN_STATIC, "s", "text" },        { COLUMN_STATIC, "t", "map<int, text>" },
         { COLUMN_REGULAR, "z", "int" },        { COLUMN_REGULAR, "m", "list<int>" },
         { COLUMN_REGULAR, "l", "set<text>" },  { COLUMN_REGULAR, "f", "frozen<list<int>>" },
     };
-    struct table *table = table_new();
-    table->keyspace = "ks", table->name = "t";
-    table->partition_count = 1, table->clustering_count = 3;
-    table->columns = arena_array(&table->arena, struct column, array_count(columns));
-    for (size_t i = 0; i < array_count(columns); i++) {
-        struct column *column = &table->columns[table->columns_count++];
-        *column = (struct column){ .kind = columns[i].kind,
-                                   .name = columns[i].name,
-                                   .number = table->numbers_used++,
-                                   .is_reversed = i == 2 };
-        enum err err = type_parse(&table->arena, bytes_text(columns[i].type), &column->type);
-        ensure(err == OK);
-    }
-    return table;
+    return fuzz_table_of(columns, array_count(columns));
 }
 
 struct again { /* everything that was read, as it is written */

@@ -6,6 +6,7 @@
 #include "../../lib/await.h"
 #include "node/change.h"
 #include "node/context.h"
+#include "one_config.h"
 
 #include <check.h>
 
@@ -30,18 +31,9 @@ static inline void one_node_shard(struct io *io, void *arg)
 
 static inline void one_node_start(int shards)
 {
-    static const char *const folders[] = { "/data" }, *const seeds[] = { "10.0.0.1" };
     struct sim_faults faults = { .disk_ns_max = 300000, .mail_ns_max = 500000 };
     sim = sim_new(7, faults);
-    config_defaults(&config);
-    config.listen_address = config.rpc_address = config.admin_address = "10.0.0.1";
-    config.seeds = (struct config_texts){ seeds, 1 };
-    config.data_file_directories = (struct config_texts){ folders, 1 };
-    config.commitlog_directory = "/commitlog";
-    config.hints_directory = "/hints";
-    config.log_file = "/rondod.log";
-    config.allow_insecure = CONFIG_INSECURE_ALLOWED;
-    config.shards = shards;
+    one_node_config(&config, shards);
     process = (struct node_process){ .config = &config, .memory_bytes = 1 << 30 };
     sim_start(sim, 0, shards, "10.0.0.1", one_node_shard, NULL);
     while (!shard_of(ios[0]) || !node_is_serving(ios[0]))

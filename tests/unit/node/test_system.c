@@ -8,6 +8,7 @@
 #include "node/missing.h"
 #include "node/shard.h"
 #include "node/system.h"
+#include "one_config.h"
 
 #include <check.h>
 
@@ -122,18 +123,9 @@ static void start(struct io *io, void *arg)
 
 static void setup(void)
 {
-    static const char *const folders[] = { "/data" }, *const seeds[] = { "10.0.0.1" };
     struct io *first = NULL;
     sim = sim_new(1, (struct sim_faults){ 0 });
-    config_defaults(&config);
-    config.listen_address = config.rpc_address = config.admin_address = "10.0.0.1";
-    config.seeds = (struct config_texts){ seeds, 1 };
-    config.data_file_directories = (struct config_texts){ folders, 1 };
-    config.commitlog_directory = "/commitlog";
-    config.hints_directory = "/hints";
-    config.log_file = "/rondod.log";
-    config.allow_insecure = CONFIG_INSECURE_ALLOWED;
-    config.shards = 1;
+    one_node_config(&config, 1);
     process = (struct node_process){ .config = &config, .memory_bytes = 1 << 30 };
     sim_start(sim, 0, 1, "10.0.0.1", start, &first);
     while (!node_is_serving(first))

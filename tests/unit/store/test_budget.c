@@ -44,7 +44,19 @@ static enum err put(struct stage *s, int key, size_t size, int64_t timestamp)
     return e;
 }
 
-/* The same mutation IN_FLIGHT times at once; how many were refused. */
+/* Each of a row of its own. */
+static void rows_make(struct buf mutations[IN_FLIGHT], size_t size)
+{
+    static const uint8_t value[16 * KIB];
+    ensure(size <= sizeof value);
+    for (int i = 0; i < IN_FLIGHT; i++) {
+        char name[16];
+        snprintf(name, sizeof name, "key%d", i);
+        stage_put(keyvalue, name, 1, bytes_of(value, size), 1, &mutations[i]);
+    }
+}
+
+/* IN_FLIGHT mutations at once; how many were refused. */
 static unsigned put_at_once(struct stage *s, const struct buf mutations[IN_FLIGHT])
 {
     struct io_req reqs[IN_FLIGHT] = { 0 };
@@ -186,13 +198,8 @@ START_TEST(what_is_under_way_has_its_room_reserved)
 {
     struct stage s;
     struct buf mutations[IN_FLIGHT] = { 0 };
-    static const uint8_t value[2 * KIB];
     open_with(&s, 128 * KIB);
-    for (int i = 0; i < IN_FLIGHT; i++) {
-        char name[16];
-        snprintf(name, sizeof name, "key%d", i);
-        stage_put(keyvalue, name, 1, bytes_of(value, sizeof value), 1, &mutations[i]);
-    }
+    rows_make(mutations, 2 * KIB);
     unsigned refused = put_at_once(&s, mutations);
     ck_assert_uint_gt(refused, IN_FLIGHT - 64);
     ck_assert_uint_lt(refused, IN_FLIGHT - 32);
@@ -211,15 +218,11 @@ START_TEST(what_finds_no_room_waits_for_a_flush)
     struct stage s;
     struct buf mutations[IN_FLIGHT] = { 0 };
     struct io_req reqs[IN_FLIGHT] = { 0 };
-    static const uint8_t value[11 * KIB];
     open_with(&s, 1024 * KIB);
     unblock(&s);
-    for (int i = 0; i < IN_FLIGHT; i++) {
-        char name[16];
-        snprintf(name, sizeof name, "key%d", i);
-        stage_put(keyvalue, name, 1, bytes_of(value, sizeof value), 1, &mutations[i]);
+    rows_make(mutations, 11 * KIB);
+    for (int i = 0; i < IN_FLIGHT; i++)
         store_apply(s.store, &reqs[i], &s.op, buf_bytes(&mutations[i]));
-    }
     for (int i = 0; i < IN_FLIGHT; i++) {
         ck_assert_int_eq(stage_wait(&s, &reqs[i]), OK);
         ck_assert_uint_le(counts_of(&s).memtable_bytes, (1024 + 64) * KIB); /* a chunk more */
@@ -230,22 +233,18 @@ START_TEST(what_finds_no_room_waits_for_a_flush)
 }
 END_TEST
 
-/* Who waits is refused when nobody waits for him any more, when the flush fails, or at the end. */
+/* Who waits is refused when nobody waits for him any more, and when the flush fails. */
 START_TEST(what_waits_for_room_is_refused_when_there_is_no_hope)
 {
     struct stage s;
     struct buf mutations[IN_FLIGHT] = { 0 };
     struct io_req reqs[IN_FLIGHT] = { 0 };
-    static const uint8_t value[4 * KIB];
     open_with(&s, 256 * KIB);
     unsigned late = 0, full = 0, done = 0;
-    for (int i = 0; i < IN_FLIGHT; i++) {
-        char name[16];
-        snprintf(name, sizeof name, "key%d", i);
-        stage_put(keyvalue, name, 1, bytes_of(value, sizeof value), 1, &mutations[i]);
+    rows_make(mutations, 4 * KIB);
+    for (int i = 0; i < IN_FLIGHT; i++)
         store_apply_by(s.store, &reqs[i], &s.op, buf_bytes(&mutations[i]),
                        io_now(s.io) + (i % 2 ? UINT64_MAX / 2 : 1000));
-    }
     for (int i = 0; i < IN_FLIGHT; i++) {
         enum err e = stage_wait(&s, &reqs[i]);
         done += e == OK, late += e == ERR_TIMEOUT, full += e == ERR_OVERLOADED;
@@ -255,6 +254,33 @@ START_TEST(what_waits_for_room_is_refused_when_there_is_no_hope)
     ck_assert_uint_gt(done, 0);
     ck_assert_uint_gt(late, 0);
     ck_assert_uint_gt(full, 0); /* the folder cannot be made, so the flush fails */
+    stage_deinit(&s);
+}
+END_TEST
+
+START_TEST(what_waits_for_room_is_refused_by_a_store_that_closes)
+{
+    struct stage s;
+    struct buf mutations[IN_FLIGHT] = { 0 };
+    struct io_req reqs[IN_FLIGHT] = { 0 };
+    open_with(&s, 1024 * KIB);
+    unblock(&s);
+    rows_make(mutations, 11 * KIB);
+    for (int i = 0; i < IN_FLIGHT; i++)
+        store_apply(s.store, &reqs[i], &s.op, buf_bytes(&mutations[i]));
+    for (int i = 0; i < 3; i++) /* they are in the log, or in the queue */
+        ck_assert(sim_step(s.sim));
+    uint64_t slowed = counts_of(&s).slowed;
+    ck_assert_uint_gt(slowed, 0);
+    ck_assert_int_eq(stage_close(&s), OK);
+    unsigned full = 0, done = 0;
+    for (int i = 0; i < IN_FLIGHT; i++) {
+        ck_assert(!reqs[i].busy);
+        done += reqs[i].err == OK, full += reqs[i].err == ERR_OVERLOADED;
+        buf_deinit(&mutations[i]);
+    }
+    ck_assert_uint_eq(done + full, IN_FLIGHT);
+    ck_assert_uint_gt(full, 0);
     stage_deinit(&s);
 }
 END_TEST
@@ -390,6 +416,7 @@ int main(void)
     tcase_add_test(t, what_is_under_way_has_its_room_reserved);
     tcase_add_test(t, what_finds_no_room_waits_for_a_flush);
     tcase_add_test(t, what_waits_for_room_is_refused_when_there_is_no_hope);
+    tcase_add_test(t, what_waits_for_room_is_refused_by_a_store_that_closes);
     tcase_add_test(t, what_can_never_fit_is_told_apart);
     tcase_add_test(t, a_hundred_thousand_overwrites_take_the_memory_of_one_row);
     tcase_add_test(t, rows_of_changing_size_settle_within_the_budget);

@@ -71,7 +71,8 @@ struct io {
     uv_check_t after_poll;
     uv_prepare_t before_poll;
     uv_idle_t hurry; /* active: the next poll does not wait */
-    uv_async_t wake;
+    uv_poll_t wake;  /* of wake_fd */
+    int wake_fd;
     uint64_t now_ns;
     struct expect expect;
     uint64_t step_seen, step_began_ns; /* io_spent */
@@ -119,6 +120,7 @@ void thread_batch(void);            /* the calling thread interrupts no other on
 
 /* turn.c */
 void turn_open(struct io *);
+void turn_close(struct io *);                         /* after its loop */
 void io_note(struct io *, struct io_req *, enum err); /* ends the request later in this turn */
 void io_wake(struct io *);                            /* any thread, after putting something */
 bool turn_is_quiet(struct io *);                      /* nothing is under way that will end */

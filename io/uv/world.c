@@ -100,6 +100,7 @@ static void shard_close(struct io *io)
     uv_walk(&io->loop, on_walk, NULL);
     uv_run(&io->loop, UV_RUN_DEFAULT);
     ensure(uv_loop_close(&io->loop) == 0);
+    turn_close(io);
     mail_close(io);
     timers_close(io);
     slab_deinit(&io->slab);

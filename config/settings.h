@@ -91,7 +91,8 @@
     SETTING(BYTES, memtable_heap_space, "0MiB", "0MiB|1MiB..16384GiB",                            \
             "For rows that are not in SSTables yet, each shard an even share. From half of it "   \
             "on the largest table is flushed, from three quarters on writes are slowed down, "    \
-            "beyond it they are answered Overloaded. 0MiB: an eighth of memory_limit.")           \
+            "beyond it they wait for the flush, or are answered Overloaded where that does not "  \
+            "help. 0MiB: an eighth of memory_limit.")                                             \
     SETTING(BYTES, file_cache_size, "0MiB", "0MiB|1MiB..16384GiB",                                \
             "For blocks of files that are read often, unpacked; 0MiB: an eighth of "              \
             "memory_limit.")                                                                      \

@@ -19,6 +19,7 @@ struct shard;
     X(errors, counter, c->shard.errors, "answers that were errors")                                \
     X(protocol_errors, counter, c->shard.protocol_errors, "frames that broke the protocol")        \
     X(overloaded, counter, c->shard.overloaded, "requests refused for lack of memory")             \
+    X(connections_paused, counter, c->shard.pauses, "times a client waited for others' memory")    \
     X(events, counter, c->shard.events, "events sent to registered clients")                       \
     X(connections, gauge, c->shard.connections, "clients connected")                               \
     X(connections_total, counter, c->shard.connections_total, "clients that have connected")       \

@@ -85,7 +85,7 @@ void prepare_start(struct session *s, const struct wire_envelope *e)
         return;
     }
     uint64_t bytes = sizeof(struct prepare) + REQUEST_ARENA_BYTES + request.text.size;
-    if (!session_hold(s, e->stream, bytes))
+    if (!session_hold(s, e, bytes))
         return;
     struct prepare *p = mem_zalloc(sizeof *p);
     p->session = s;

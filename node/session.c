@@ -11,8 +11,11 @@
  * When too many requests wait or too much is unsent, nothing more is taken and so nothing more is
  * received: the client feels it in its own socket.  So it is when the shard has no room for more
  * requests: to tell each that it comes too early (Overloaded) costs about as much as to do what it
- * asks, and clients ask again.  Those that are paused go on in the order in which they came to it.
- * Who rather wants to be told says so (STARTUP's THROW_ON_OVERLOAD).
+ * asks, and clients ask again.  The request that found none is postponed, in the bytes that were
+ * received, and its connection paused; those that are go on in their order.  So it is with a large
+ * frame, for as long as request_timeout.  Who rather wants to be told says so (STARTUP's
+ * THROW_ON_OVERLOAD).  What is answered at once holds nothing, and waits on a paused connection
+ * alone.
  *
  * Invariants: 1. an envelope is answered exactly once, unless the connection is gone.  2. bytes are
  * reserved in the shard's budget before a large frame is read.  3. the session is released after
@@ -155,45 +158,14 @@ bool session_is_full(const struct session *s)
     return s->out[0].raw.size + s->out[1].raw.size >= session_out_max(s);
 }
 
-/* ---- pause: the shard has no room for more requests ---- */
-
-/* For one more request of this client, if it is not large.  One alone always has. */
-static bool session_has_place(const struct session *s)
-{
-    const struct shard *shard = s->shard;
-    uint64_t taken = shard->request_bytes + shard->large_bytes - s->large_bytes;
-    return shard->request_bytes == 0 || taken + REQUEST_USUAL_BYTES <= shard->plan.requests_bytes;
-}
-
-/* The first that is paused goes on, where there is room; it wakes the next. */
-static void shard_unpause(struct shard *shard)
-{
-    if (list_empty(&shard->paused))
-        return;
-    struct session *s = owner_of(shard->paused.next, struct session, pause);
-    if (!session_has_place(s))
-        return;
-    list_remove(&s->pause);
-    op_wake(&s->op);
-}
-
-/* At the end of a turn: it would take more. */
-static void session_pause(struct session *s)
-{
-    bool must = !session_has_place(s) && !s->wants_errors && !s->recv.busy;
-    if (must && list_empty(&s->pause))
-        list_add(&s->shard->paused, &s->pause);
-    shard_unpause(s->shard);
-}
-
 /* Several may wait, as long as what they hold, and their answers if they are like those before,
- * stays within this connection's part; and as long as the shard has room, unless this client rather
- * wants to be told that it has none. */
+ * stays within this connection's part. */
 static bool session_may_take(const struct session *s)
 {
     bool is_modest = s->held_bytes < s->shard->plan.requests_bytes / 2 &&
                      s->in_flight * s->answer_bytes < session_out_max(s);
-    return (s->wants_errors || session_has_place(s)) && !s->is_closing && !s->is_switching &&
+    bool is_paused = !list_empty(&s->pause);
+    return !is_paused && !s->is_closing && !s->is_switching &&
            s->in_flight < SESSION_IN_FLIGHT_MAX && (is_modest || s->in_flight == 0) &&
            !session_is_full(s);
 }
@@ -223,6 +195,28 @@ static bool session_has_had_its_share(const struct session *s, unsigned taken)
     return taken >= SESSION_BURST && io_spent(s->shard->io) > share_ns;
 }
 
+/* The next envelope; what cannot be taken apart is answered.  False: none is whole, or it is over.
+ */
+static bool session_next(struct session *s, struct wire_envelope *e)
+{
+    for (;;) {
+        struct report report;
+        report_clear(&report);
+        enum wire_verdict verdict = wire_in_next(&s->in, e, &report);
+        if (verdict == WIRE_MORE)
+            return false;
+        if (verdict == WIRE_ENVELOPE)
+            break;
+        s->is_closing = session_refuse(s, verdict, e, &report);
+        if (!session_may_take(s))
+            return false;
+    }
+    session_learn_version(s, e);
+    s->requests_total++;
+    s->shard->counts.requests++;
+    return true;
+}
+
 /* Takes whole envelopes until there is none, too much is under way, or others have waited for long
  * enough.  Not while bytes are being received: they go straight into the buffer that this takes
  * apart, and nothing whole is in it. */
@@ -230,22 +224,13 @@ static void session_take(struct session *s)
 {
     for (unsigned taken = 0; !s->recv.busy && session_may_take(s); taken++) {
         s->is_yielding |= session_has_had_its_share(s, taken);
-        if (s->is_yielding)
+        struct wire_envelope e = s->postponed;
+        if (s->is_yielding || (!s->is_postponed && !session_next(s, &e)))
             return;
-        struct wire_envelope e = { 0 };
-        struct report report;
-        report_clear(&report);
-        enum wire_verdict verdict = wire_in_next(&s->in, &e, &report);
-        if (verdict == WIRE_MORE)
-            return;
-        if (verdict != WIRE_ENVELOPE) {
-            s->is_closing = session_refuse(s, verdict, &e, &report);
-            continue;
-        }
-        session_learn_version(s, &e);
-        s->requests_total++;
-        s->shard->counts.requests++;
+        s->is_postponed = false;
         request_handle(s, &e);
+        if (s->is_postponed)
+            return;
         s->shard->large_bytes -= s->large_bytes; /* the frame is in other hands */
         s->large_bytes = 0;
     }
@@ -260,6 +245,65 @@ bool session_has_room(const struct session *s, uint64_t held, uint64_t wanted)
     uint64_t others = shard->request_bytes - held;
     uint64_t frames = shard->large_bytes - s->large_bytes; /* ours is what the request came in */
     return others == 0 || others + frames + wanted <= shard->plan.requests_bytes;
+}
+
+/* Would a frame of so many bytes fit, if it is read now? */
+static bool session_has_room_for_frame(const struct session *s, uint64_t announced)
+{
+    const struct shard *shard = s->shard;
+    ensure(shard->large_bytes >= s->large_bytes);
+    uint64_t others = shard->large_bytes - s->large_bytes + shard->request_bytes;
+    return others + announced <= shard->plan.requests_bytes;
+}
+
+/* ---- pause: there is no room for what comes next ---- */
+
+static bool session_may_go_on(const struct session *s)
+{
+    return s->is_postponed ? session_has_room(s, 0, s->wanted_bytes)
+                           : session_has_room_for_frame(s, s->wanted_bytes);
+}
+
+/* False: nobody waits there, or its first has no room yet. */
+static bool unpause_first(struct list *paused)
+{
+    if (list_empty(paused))
+        return false;
+    struct session *s = owner_of(paused->next, struct session, pause);
+    if (!session_may_go_on(s))
+        return false;
+    list_remove(&s->pause);
+    s->has_turn = true;
+    op_wake(&s->op);
+    return true;
+}
+
+/* Who is first goes on, where there is room; at the end of its turn the next is looked at.  Until
+ * then nobody takes the room away from it.  Frames come behind all requests: one might wait for
+ * what a slow client has reserved, and the others behind it. */
+static void shard_unpause(struct shard *shard)
+{
+    if (!unpause_first(&shard->paused) && list_empty(&shard->paused))
+        (void)unpause_first(&shard->paused_frames);
+}
+
+/* Who had its turn goes first again; as does who has read a large frame, since what others wait for
+ * may be the room of that very frame. */
+static bool session_goes_first(const struct session *s) { return s->has_turn || s->large_bytes; }
+
+static void session_pause(struct session *s, uint64_t wanted)
+{
+    struct list *paused = s->is_postponed ? &s->shard->paused : &s->shard->paused_frames;
+    ensure(list_empty(&s->pause));
+    s->wanted_bytes = wanted;
+    s->shard->counts.pauses++;
+    list_add(session_goes_first(s) ? paused->next : paused, &s->pause);
+}
+
+/* Must its next request wait behind others that wait for room? */
+static bool session_is_behind(const struct session *s)
+{
+    return !s->wants_errors && !session_goes_first(s) && !list_empty(&s->shard->paused);
 }
 
 void session_keep(struct session *s, uint64_t held, uint64_t kept)
@@ -278,39 +322,74 @@ void session_word_full(struct report *report)
              "native_transport_max_request_data_in_flight");
 }
 
-bool session_hold(struct session *s, int16_t stream, uint64_t bytes)
+bool session_hold(struct session *s, const struct wire_envelope *e, uint64_t bytes)
 {
     struct report report = { .err = ERR_OVERLOADED };
-    bool has_room = session_has_room(s, 0, bytes);
-    if (has_room) {
+    if (session_has_room(s, 0, bytes) && !session_is_behind(s)) {
         session_keep(s, 0, bytes);
-    } else {
-        session_word_full(&report);
-        session_answer_report(s, stream, &report);
-        s->shard->counts.overloaded++;
+        return true;
     }
-    return has_room;
+    if (s->wants_errors) {
+        session_word_full(&report);
+        session_answer_report(s, e->stream, &report);
+        s->shard->counts.overloaded++;
+    } else {
+        s->postponed = *e;
+        s->is_postponed = true;
+        session_pause(s, bytes);
+    }
+    return false;
 }
 
-/* A frame above 1 MiB reserves its length before its body is read. */
+static void session_refuse_frame(struct session *s, uint64_t announced)
+{
+    struct report report = { .err = ERR_OVERLOADED };
+    snprintf(report.text, sizeof report.text,
+             "a frame of %llu bytes does not fit into what is left for requests in flight",
+             (unsigned long long)announced);
+    session_answer_report(s, 0, &report);
+    s->shard->counts.overloaded++;
+    s->is_closing = true;
+}
+
+static void session_pause_frame(struct session *s, uint64_t wanted)
+{
+    struct io *io = s->shard->io;
+    uint64_t limit_ns = s->shard->config->request_timeout_ns;
+    if (!s->frame_until_ns) {
+        s->frame_until_ns = io_now(io) + limit_ns;
+        io_sleep(io, &s->frame_patience, &s->op, limit_ns);
+    }
+    session_pause(s, wanted);
+}
+
+static bool session_frame_is_late(const struct session *s)
+{
+    return s->frame_until_ns && io_now(s->shard->io) >= s->frame_until_ns;
+}
+
+/* A frame above 1 MiB reserves its length before its body is read.  False: it waits for its turn,
+ * or it was refused, and the connection ends.  One that turns out to be larger than it looked, as
+ * packed ones do, does not wait: two of them might wait for each other. */
 static bool session_reserve(struct session *s)
 {
     uint64_t announced = wire_in_announced(&s->in);
     uint64_t wanted = announced > SESSION_LARGE_BYTES ? announced : 0;
     struct shard *shard = s->shard;
-    ensure(shard->large_bytes >= s->large_bytes);
-    uint64_t others = shard->large_bytes - s->large_bytes + shard->request_bytes;
-    if (wanted > s->large_bytes && others + wanted > shard->plan.requests_bytes) {
-        struct report report = { .err = ERR_OVERLOADED };
-        snprintf(report.text, sizeof report.text,
-                 "a frame of %llu bytes does not fit into what is left for requests in flight",
-                 (unsigned long long)wanted);
-        session_answer_report(s, 0, &report);
-        shard->counts.overloaded++;
+    bool is_behind = session_is_behind(s) || (!s->has_turn && !list_empty(&shard->paused_frames));
+    bool has_room = session_has_room_for_frame(s, wanted) && (!is_behind || s->wants_errors);
+    if (wanted > s->large_bytes && !has_room) {
+        bool is_in_vain = s->large_bytes || wanted > shard->plan.requests_bytes;
+        if (s->wants_errors || is_in_vain || session_frame_is_late(s))
+            session_refuse_frame(s, wanted);
+        else
+            session_pause_frame(s, wanted);
         return false;
     }
     shard->large_bytes += wanted - s->large_bytes;
     s->large_bytes = wanted;
+    s->frame_until_ns = 0;
+    io_cancel(shard->io, &s->frame_patience);
     return true;
 }
 
@@ -336,12 +415,9 @@ static void session_flush(struct session *s)
 
 static void session_receive(struct session *s)
 {
-    if (s->recv.busy || s->is_yielding || !session_may_take(s))
+    bool may = !s->recv.busy && !s->is_yielding && !s->is_postponed && session_may_take(s);
+    if (!may || !session_reserve(s))
         return;
-    if (!session_reserve(s)) {
-        s->is_closing = true;
-        return;
-    }
     size_t room = 0;
     uint8_t *to = wire_in_room(&s->in, &room);
     io_recv(s->shard->io, &s->recv, &s->op, s->socket, to, room);
@@ -407,6 +483,8 @@ static struct op_next session_turn(struct op *op)
     struct session *s = session_of(op);
     if (!session_received(s) || session_is_over(s))
         return op_goto(DRAIN);
+    if (session_frame_is_late(s))
+        list_remove(&s->pause);
     s->is_yielding = false;
     session_take(s);
     session_flush(s);
@@ -416,7 +494,8 @@ static struct op_next session_turn(struct op *op)
     session_flush(s);
     session_receive(s);
     session_flush(s); /* what a frame that finds no room is told */
-    session_pause(s);
+    s->has_turn = false;
+    shard_unpause(s->shard);
     if (session_is_over(s))
         return op_goto(DRAIN);
     return s->is_yielding ? op_yield(TURN) : op_wait(TURN);
@@ -426,10 +505,11 @@ static struct op_next session_drain(struct op *op)
 {
     struct session *s = session_of(op);
     struct io *io = s->shard->io;
+    list_remove(&s->pause);
     if (s->socket)
         io_hangup(io, &s->socket);
-    if (s->patience.busy)
-        io_cancel(io, &s->patience);
+    io_cancel(io, &s->patience);
+    io_cancel(io, &s->frame_patience);
     list_each(l, &op->children) op_stop(owner_of(l, struct op, sibling), ERR_STOPPED);
     return op->waiting ? op_wait(DRAIN) : op_end(op, OK);
 }
@@ -442,7 +522,6 @@ static void session_release(struct op *op)
     s->shard->counts.connections--;
     accept_note_gone(s->shard);
     list_remove(&s->link);
-    list_remove(&s->pause);
     shard_unpause(s->shard);
     wire_in_deinit(&s->in);
     wire_out_deinit(&s->out[0]);

@@ -13,17 +13,20 @@ enum {
     SESSION_LARGE_BYTES = 1 << 20,    /* a frame above it is reserved before it is read */
     SESSION_BURST = 4,                /* requests in a turn before others are thought of */
     REQUEST_ARENA_BYTES = 16 << 10,
-    REQUEST_USUAL_BYTES = 2 * REQUEST_ARENA_BYTES, /* what is held for one, if it is not large */
 };
 
 struct session {
     struct op op;
     struct shard *shard;
     struct list link;
-    struct list pause; /* in shard->paused, or alone */
+    struct list pause;              /* in shard->paused or paused_frames, or alone */
+    struct wire_envelope postponed; /* while is_postponed: it finds no room, and lies in `in` */
+    uint64_t wanted_bytes;          /* what a paused one waits for */
     struct io_socket *socket;
     struct io_addr peer;
     struct io_req recv, send, patience; /* patience: for STARTUP; then for the next word */
+    struct io_req frame_patience;       /* for room for a large frame */
+    uint64_t frame_until_ns;            /* it waits that long; 0: none waits */
     struct wire_in in;
     struct wire_out out[2]; /* one is written to while the other is being sent */
     unsigned writing;       /* which of them */
@@ -39,6 +42,8 @@ struct session {
     bool is_awaited;        /* an answer waits for room in the output */
     bool is_yielding;       /* more is there to take, in the next turn */
     bool wants_errors;      /* rather be told Overloaded than not be read from */
+    bool is_postponed;      /* a request that was taken waits for room */
+    bool has_turn;          /* it was paused, and goes on before all that still are */
     bool wants_topology, wants_status, wants_schema;
     char keyspace[NAME_BYTES_MAX + 1];
     char driver_name[64], driver_version[64];
@@ -55,8 +60,9 @@ enum err session_keyspace_of(const struct session *, struct bytes given,
                              char out[NAME_BYTES_MAX + 1], struct report *);
 
 /* ---- memory: what requests under way take, within shard->plan.requests_bytes ---- */
-/* Holds so many bytes for a request; false when there is no room: the client was told. */
-bool session_hold(struct session *, int16_t stream, uint64_t bytes);
+/* Holds so many bytes for a request; false when there is no room: it will be handled again in its
+ * turn, or the client was told. */
+bool session_hold(struct session *, const struct wire_envelope *, uint64_t bytes);
 /* Is there room for a request to go from these bytes to those?  One alone always has. */
 bool session_has_room(const struct session *, uint64_t held, uint64_t wanted);
 void session_keep(struct session *, uint64_t held, uint64_t kept); /* goes from these to those */

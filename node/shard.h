@@ -18,7 +18,7 @@
 
 struct shard_counts {
     uint64_t requests, requests_inline, errors, connections, connections_total, refused_connections;
-    uint64_t protocol_errors, overloaded, events;
+    uint64_t protocol_errors, overloaded, events, pauses;
     /* Mutations of other nodes that were turned away before the store saw them. */
     uint64_t unapplied_late, unapplied_behind, unapplied_stopping, unapplied_damaged;
     struct histogram read_ns, write_ns;
@@ -46,7 +46,8 @@ struct shard {
     struct hints *hints;       /* NULL: not open */
     struct prepared prepared;
     struct list sessions;      /* struct session.link */
-    struct list paused;        /* struct session.pause: not read from until there is room */
+    struct list paused;        /* struct session.pause: a request of it waits for room */
+    struct list paused_frames; /* the same: a large frame of it does */
     struct list parked;        /* requests of other nodes that came before the store was open */
     struct list idle_requests; /* struct request, for reuse */
     bool has_begun;            /* its store opens, or has opened */

@@ -117,6 +117,7 @@ void node_start(struct io *io, void *arg)
         s->plan = memory_plan_share(&plan, io_shards(io));
     list_init(&s->sessions);
     list_init(&s->paused);
+    list_init(&s->paused_frames);
     list_init(&s->drops);
     list_init(&s->erases);
     list_init(&s->parked);

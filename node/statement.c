@@ -95,7 +95,7 @@ static struct request *request_take(struct shard *shard)
 void statement_start(struct session *s, const struct wire_envelope *e)
 {
     uint64_t bytes = sizeof(struct request) + REQUEST_ARENA_BYTES + e->body.size;
-    if (!session_hold(s, e->stream, bytes))
+    if (!session_hold(s, e, bytes))
         return;
     struct request *r = request_take(s->shard);
     r->session = s;

@@ -10,7 +10,8 @@
  *      crash.
  *   3. Replay is idempotent: rows merge by timestamp; what an SSTable holds is not replayed.
  *   4. Memory is bounded: memtables are flushed, largest first, before their budget is full; past
- *      it an apply answers ERR_OVERLOADED before anything was written.
+ *      it an apply waits for the flush, or, where none helps or too many wait, answers
+ *      ERR_OVERLOADED before anything was written.
  *   5. The files of a table change by swaps (swap.h): after a crash a swap has happened or it has
  *      not, and no file is left that belongs to neither side.
  *   6. Nothing that fails its checksum reaches a sink.

@@ -18,6 +18,8 @@
     X(too_much_at_once_is_told)        \
     X(says_what_batches_may_not)       \
     X(large_frames_meet_a_budget)      \
+    X(large_frames_are_told)           \
+    X(half_a_frame_stops_nobody)       \
     X(stops_before_its_birth)          \
     X(three_create_at_once)            \
     X(answer_means_everywhere)         \

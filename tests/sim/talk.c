@@ -93,6 +93,16 @@ void talk_nonsense(struct talk *t, int16_t stream)
     talk_end(t);
 }
 
+void talk_announce(struct talk *t, int16_t stream, uint32_t body_bytes)
+{
+    ensure(t->version == WIRE_V4);
+    struct wire_out *out = &t->out[t->writing];
+    talk_begin(t, stream, OPCODE_QUERY);
+    wire_end(out);
+    put_be32(out->raw.data + out->begun_at + 5, body_bytes);
+    op_wake(&t->op);
+}
+
 void talk_listen(struct talk *t, bool is_deaf)
 {
     t->is_deaf = is_deaf;

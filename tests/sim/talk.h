@@ -44,6 +44,8 @@ void talk_execute(struct talk *, int16_t stream, const struct request_execute *)
 void talk_batch(struct talk *, int16_t stream, const struct request_batch *);
 void talk_register(struct talk *);
 void talk_nonsense(struct talk *, int16_t stream); /* an opcode that clients do not send */
+/* Version 4: the head of a request whose body, of so many bytes, never comes. */
+void talk_announce(struct talk *, int16_t stream, uint32_t body_bytes);
 void talk_listen(struct talk *, bool is_deaf);
 /* Hangs up; step the world until talk_gone. */
 void talk_leave(struct talk *);

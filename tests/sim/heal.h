@@ -7,6 +7,7 @@
 #include "tests/sim/ring.h"
 
 enum { HEAL_CLIENTS = 6, HEAL_KEYS = 5, HEAL_ROWS = 6, HEAL_CELLS = HEAL_KEYS * HEAL_ROWS };
+enum { HEAL_GC_GRACE_S = 100 }; /* longer than a storm */
 enum { HEAL_FAULTS_MAX = 4, HEAL_NOTES_MAX = 200, HEAL_BATCH_MAX = 4, HEAL_RARE_MAX = 48 };
 
 /* X(kind): what may go wrong; each begins, lasts a while, and ends. */
@@ -64,7 +65,8 @@ struct heal_work { /* what a client is doing */
     X(pages)    /* of reads and scans */                                               \
     X(by_hints) /* runs in which hints have brought everything that clients know of */ \
     X(audits)   /* looks at a copy while hints were delivered */                       \
-    X(lacking)  /* cells that lacked something then */
+    X(lacking)  /* cells that lacked something then */                                 \
+    X(purged)   /* copies of a deletion that a compaction has let go */
 struct heal_counts {
 #define X(name) uint64_t name;
     HEAL_COUNT_LIST(X)
@@ -76,10 +78,11 @@ struct heal {
     struct heal_work works[HEAL_CLIENTS];
     struct heal_fault faults[HEAL_FAULTS_MAX];
     uint64_t next_fault_ns, next_look_ns, storm_end_ns;
+    uint64_t born_ns; /* there is a table */
     int64_t stamp;
-    unsigned dead;      /* a bit per node: killed, to be started again */
-    unsigned reborn;    /* those that have been killed at all */
-    int64_t shifted_us; /* by how much clocks were set, back or forth, all in all */
+    unsigned dead;                   /* a bit per node: killed, to be started again */
+    unsigned reborn;                 /* those that have been killed at all */
+    uint64_t shifted_us[RING_NODES]; /* by how much its clock was set, back or forth, all in all */
     uint64_t faults_seen[HEAL_FAULT_KINDS];
     uint64_t rare[HEAL_RARE_MAX]; /* as heal_rare.c names them */
     size_t notes_count;
@@ -101,6 +104,15 @@ static inline struct shard *heal_shard(struct heal *h, int node, int index)
 {
     struct io *io = h->ring.nodes[node].first ? h->ring.nodes[node].all[index] : NULL;
     return io && sim_alive(h->ring.sim, node) ? io_context(io) : NULL;
+}
+
+/* By at most this much any node's clock has told a difference of times wrongly. */
+static inline uint64_t heal_shift_ns(const struct heal *h)
+{
+    uint64_t most_us = 0;
+    for (int i = 0; i < RING_NODES; i++)
+        most_us = u64_max(most_us, h->shifted_us[i]);
+    return most_us * 1000;
 }
 
 /* ---- heal_audit.c ---- */
@@ -135,6 +147,8 @@ void heal_check_copies(struct heal *, bool must_be_same);
 
 /* Does a version stand behind a deletion that may have come to every copy, and gone with it? */
 bool heal_may_be_purged(const struct heal *, const struct version *);
+/* After a purge: counts the deletions that went, and fails of one that is still there. */
+void heal_check_purged(struct heal *);
 /* What stopped nodes have on their disks belongs there. */
 void heal_check_files(struct heal *);
 

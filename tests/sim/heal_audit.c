@@ -217,13 +217,13 @@ static const struct version *oldest_missing(const struct heal *h, int cell,
 }
 
 /* Ages are differences of a node's clock, which was set back or forth in between by at most as much
- * as all clocks were; the 2 ms are for what is rounded. */
+ * as the clock of one was; the 2 ms are for what is rounded. */
 static void check_copy(struct heal *h, int node, int key, uint64_t told_ms)
 {
     struct heal_copy copy;
     if (!heal_is_replica(h, node, key) || !heal_copy_read(h, node, key, &copy))
         return;
-    uint64_t now = sim_now(h->ring.sim), slack_ms = (uint64_t)h->shifted_us / 1000 + 2;
+    uint64_t now = sim_now(h->ring.sim), slack_ms = heal_shift_ns(h) / 1000000 + 2;
     h->counts.audits++;
     for (int c = 0; c < HEAL_ROWS; c++) {
         const struct version *v = oldest_missing(h, key * HEAL_ROWS + c, &copy.cells[c]);

@@ -45,10 +45,22 @@ static void told(struct heal *h, const struct heal_work *w, int cell, bool is_th
                   w->client.to.ip[2], w->client.to.ip[3], why);
 }
 
+/* Has a row of its key come that is to come after it? */
+static bool is_out_of_order(const struct heal_work *w, int cell)
+{
+    int key = cell / HEAL_ROWS * HEAL_ROWS;
+    for (int other = key; other < key + HEAL_ROWS; other++)
+        if (w->is_seen[other] && (w->is_reversed ? other < cell : other > cell))
+            return true;
+    return false;
+}
+
 static void take_rows(struct heal *h, struct heal_work *w)
 {
     const struct answer_rows *rows = &w->client.result.rows;
     struct cursor at = rows->rows;
+    if (rows->rows_count > (uint32_t)w->page_size)
+        heal_fail("%u rows in a page of %d", rows->rows_count, w->page_size);
     for (uint32_t i = 0; i < rows->rows_count; i++) {
         int64_t k = take_number(&at), c = take_number(&at), v = take_number(&at);
         int64_t cell = k * HEAL_ROWS + c;
@@ -56,6 +68,8 @@ static void take_rows(struct heal *h, struct heal_work *w)
             heal_fail("row %lld of key %lld was not asked for", (long long)c, (long long)k);
         if (w->is_seen[cell])
             heal_fail("row %lld of key %lld comes twice", (long long)c, (long long)k);
+        if (is_out_of_order(w, (int)cell))
+            heal_fail("row %lld of key %lld comes too late", (long long)c, (long long)k);
         if (++w->rows_count > w->limit)
             heal_fail("more rows than %d", w->limit);
         w->is_seen[cell] = true;

@@ -36,18 +36,18 @@ static void copy_row(struct read_sink *s, const struct row *row, bool is_live)
     c->copy->cells[at] = v;
 }
 
-static const struct column *column_named(const struct table *t, const char *name)
-{
-    for (size_t i = 0; i < t->columns_count; i++)
-        if (strcmp(t->columns[i].name, name) == 0)
-            return &t->columns[i];
-    return NULL;
-}
-
 static struct bytes key_bytes(int key, uint8_t bytes[4])
 {
     put_be32(bytes, (uint32_t)key);
     return (struct bytes){ bytes, 4 };
+}
+
+static struct shard *shard_up(struct heal *h, int node, int index)
+{
+    struct shard *s = heal_shard(h, node, index);
+    if (!s)
+        heal_fail("node %d is down, though nothing is wrong any longer", node + 1);
+    return s;
 }
 
 bool heal_copy_read(struct heal *h, int node, int key, struct heal_copy *out)
@@ -55,7 +55,7 @@ bool heal_copy_read(struct heal *h, int node, int key, struct heal_copy *out)
     uint8_t bytes[4];
     struct bytes raw = key_bytes(key, bytes);
     int64_t token = key_token(raw);
-    struct shard *s = heal_shard(h, node, ring_shard(token, h->ring.nodes[node].shards));
+    struct shard *s = shard_up(h, node, ring_shard(token, h->ring.nodes[node].shards));
     const struct table *t = catalog_table(&s->catalog, "k", "t");
     struct read read = { .table = t->id,
                          .epoch = cluster_epoch(s->cluster),
@@ -65,7 +65,7 @@ bool heal_copy_read(struct heal *h, int node, int key, struct heal_copy *out)
                          .bytes_limit = BYTES_LIMIT,
                          .now_seconds = shard_now_seconds(s) };
     struct copying c = {
-        { copy_partition, copy_row, read_ignore_range }, column_named(t, "v"), key, out
+        { copy_partition, copy_row, read_ignore_range }, table_column(t, bytes_text("v")), key, out
     };
     struct read_outcome outcome;
     *out = (struct heal_copy){ 0 };
@@ -81,7 +81,7 @@ bool heal_copy_read(struct heal *h, int node, int key, struct heal_copy *out)
 bool heal_is_replica(struct heal *h, int node, int key)
 {
     uint8_t bytes[4];
-    struct shard *s = heal_shard(h, node, 0);
+    struct shard *s = shard_up(h, node, 0);
     struct replicas replicas;
     unsigned self = cluster_self(s->cluster);
     ring_replicas(cluster_ring(s->cluster), catalog_keyspace(&s->catalog, "k"), self,
@@ -94,9 +94,17 @@ bool heal_is_replica(struct heal *h, int node, int key)
 
 /* ---- all of them ---- */
 
+/* Two clocks may be wrong: of the node that wrote the deletion, and of the one that compacts; and
+ * they were up to 0.4 s apart before that. */
+static bool may_purge(const struct heal *h)
+{
+    uint64_t at = sim_now(h->ring.sim) + 2 * heal_shift_ns(h) + 400000000;
+    return h->is_purged && at >= h->born_ns + HEAL_GC_GRACE_S * 1000000000ull;
+}
+
 bool heal_may_be_purged(const struct heal *h, const struct version *known)
 {
-    for (size_t i = 0; h->is_purged && i < h->history.versions_count; i++) {
+    for (size_t i = 0; may_purge(h) && i < h->history.versions_count; i++) {
         const struct version *v = &h->history.versions[i];
         if (v->cell == known->cell && v->is_delete && v->is_sent && !version_is_newer(known, v))
             return true;
@@ -107,7 +115,7 @@ bool heal_may_be_purged(const struct heal *h, const struct version *known)
 /* One of them may have purged a deletion that the other still has. */
 static bool is_same(const struct heal *h, const struct version *a, const struct version *b)
 {
-    if (h->is_purged && (a->is_delete || !a->is_sent) && (b->is_delete || !b->is_sent))
+    if (may_purge(h) && (a->is_delete || !a->is_sent) && (b->is_delete || !b->is_sent))
         return true;
     return a->is_sent == b->is_sent && a->stamp == b->stamp && a->is_delete == b->is_delete &&
            a->value == b->value;
@@ -151,6 +159,41 @@ static void check_key(struct heal *h, int key, bool must_be_same)
             check_known(h, node, b, key * HEAL_ROWS + c);
         }
     }
+}
+
+static bool is_deleted(const struct heal *h, int cell)
+{
+    const struct version *newest = NULL;
+    for (size_t i = 0; i < h->history.versions_count; i++) {
+        const struct version *v = &h->history.versions[i];
+        if (v->cell == cell && v->is_sent && (!newest || version_is_newer(v, newest)))
+            newest = v;
+    }
+    return newest && newest->is_delete;
+}
+
+static void check_purged(struct heal *h, int node, int key)
+{
+    struct heal_copy copy;
+    uint64_t end = sim_now(h->ring.sim) + 10000000000;
+    while (!heal_copy_read(h, node, key, &copy))
+        heal_step(h, end, "a store reads a partition");
+    for (int c = 0; c < HEAL_ROWS; c++) {
+        const struct version *has = &copy.cells[c];
+        if (has->is_sent && has->is_delete)
+            heal_fail(
+                "node %d: a deletion of cell %d, of stamp %lld, is still there after gc_grace",
+                node + 1, key * HEAL_ROWS + c, (long long)has->stamp);
+        h->counts.purged += !has->is_sent && is_deleted(h, key * HEAL_ROWS + c);
+    }
+}
+
+void heal_check_purged(struct heal *h)
+{
+    for (int node = 0; node < RING_NODES; node++)
+        for (int key = 0; key < HEAL_KEYS; key++)
+            if (heal_is_replica(h, node, key))
+                check_purged(h, node, key);
 }
 
 void heal_check_copies(struct heal *h, bool must_be_same)

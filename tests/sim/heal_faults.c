@@ -85,7 +85,7 @@ static void clock_jump(struct heal *h, int node)
 {
     int64_t by_us = (int64_t)heal_draw(h, 2000000) - 1000000;
     sim_clock_jump(h->ring.sim, node, by_us);
-    h->shifted_us += by_us < 0 ? -by_us : by_us;
+    h->shifted_us[node] += (uint64_t)(by_us < 0 ? -by_us : by_us);
 }
 
 /* Far more than a quartz does (some 100 ppm), so that a storm is long enough to show it. */
@@ -93,8 +93,8 @@ static void clock_drift(struct heal *h, const struct heal_fault *f)
 {
     int ppm = (int)heal_draw(h, 20000) - 10000;
     sim_clock_drift(h->ring.sim, f->node, ppm);
-    h->shifted_us +=
-        (int64_t)(f->end_ns - sim_now(h->ring.sim)) / 1000 * (ppm < 0 ? -ppm : ppm) / 1000000;
+    h->shifted_us[f->node] +=
+        (f->end_ns - sim_now(h->ring.sim)) / 1000 * (uint64_t)(ppm < 0 ? -ppm : ppm) / 1000000;
 }
 
 static void begin(struct heal *h, struct heal_fault *f)

@@ -76,10 +76,8 @@ static bool found_nothing(struct history *h, const struct told *t, char why[300]
         return true;
     int deletion = oldest_deletion(h, t);
     if (deletion >= 0) {
-        if (t->is_quorum) {
-            h->versions[deletion].is_read = true;
+        if (t->is_quorum)
             floor_raise(h, deletion);
-        }
         return true;
     }
     const struct version *floor = &h->versions[t->floor];
@@ -111,9 +109,7 @@ bool history_read(struct history *h, const struct told *t, char why[300])
                  (long long)floor->stamp, floor->is_acked ? "acknowledged before" : "read before");
         return false;
     }
-    if (t->is_quorum) {
-        h->versions[found].is_read = true;
+    if (t->is_quorum)
         floor_raise(h, found);
-    }
     return true;
 }

@@ -19,9 +19,9 @@ struct version {
     int cell;
     int64_t stamp; /* microseconds, the client's */
     bool is_delete;
-    uint64_t known_ns;               /* when it was acknowledged at any level; 0: it was not */
-    int64_t value;                   /* unlike every other; 0 of a deletion */
-    bool is_sent, is_acked, is_read; /* may be somewhere; at its level; returned by a quorum */
+    uint64_t known_ns;      /* when it was acknowledged at any level; 0: it was not */
+    int64_t value;          /* unlike every other; 0 of a deletion */
+    bool is_sent, is_acked; /* may be somewhere; at QUORUM or above */
 };
 struct history {
     size_t versions_count;

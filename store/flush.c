@@ -31,6 +31,7 @@ enum { BEGIN, OPEN, WALK, PLACED, UNDO, END };
 enum { FEEDS_A_LOOK = 16 }; /* at the clock */
 enum { ROW_PRICE_NS = 300, KEYS_MORE = 64 };
 static const uint64_t retry_ns_min = 100000000, retry_ns_max = 60000000000;
+static const uint64_t retry_full_ns = 5000000000; /* a full disk: writes wait for space to come */
 
 struct flush {
     struct op op;
@@ -301,7 +302,8 @@ static void flush_note(struct flush *f)
         unsigned shift = d->failures < 10 ? d->failures : 10;
         d->failures++;
         s->counts.flush_failures++;
-        d->retry_ns = io_now(s->io) + u64_min(retry_ns_min << shift, retry_ns_max);
+        uint64_t most_ns = f->failed.err == ERR_NO_SPACE ? retry_full_ns : retry_ns_max;
+        d->retry_ns = io_now(s->io) + u64_min(retry_ns_min << shift, most_ns);
         d->failed = s->flush_failed = f->failed;
         log_note(s->io, LOG_ERROR, "flush_failed", "reason=\"%s\" failures=%u", f->failed.text,
                  d->failures);

@@ -3,6 +3,7 @@
  */
 // SPDX-License-Identifier: Apache-2.0
 #include "node/divergence.h"
+#include "tests/sim/books.h"
 #include "tests/sim/heal.h"
 
 /* Calls `look` with every shard that serves. */
@@ -100,10 +101,7 @@ void heal_tell_hints(struct heal *h)
 static void check_book(void *context, unsigned target, const struct coordinator_book *b)
 {
     struct audit *a = context;
-    uint64_t refused = 0;
-    for (int i = 0; i < HINT_REFUSALS_COUNT; i++)
-        refused += b->refused[i];
-    if (b->sent != b->in_flight + b->acked + b->hinted + b->withdrawn + refused)
+    if (!books_mutations_balance(b))
         heal_fail("node %d: the mutations for node %u do not balance", a->node + 1, target);
     if (b->in_flight && a->is_quiet)
         heal_fail("node %d: %llu mutations for node %u are in flight, after all", a->node + 1,
@@ -115,10 +113,7 @@ static void check_book(void *context, unsigned target, const struct coordinator_
 static void check_hint_book(void *context, const struct hint_book *b)
 {
     const struct audit *a = context;
-    uint64_t dropped = 0;
-    for (int i = 0; i < HINT_DROPS_COUNT; i++)
-        dropped += b->dropped[i];
-    if (b->written != b->delivered + b->pending + b->expired + dropped)
+    if (!books_hints_balance(b))
         heal_fail("node %d: the hints for node %u do not balance", a->node + 1, b->target);
     bool is_reborn = a->heal->reborn >> a->node & 1;
     if (!is_reborn && b->written != a->hinted[b->target]) /* there is one table */

@@ -45,16 +45,6 @@ static void world_set(struct heal *h)
     sim_set_faults(h->ring.sim, f);
 }
 
-static void cut_off(struct heal *h, int node, bool is_cut)
-{
-    for (int other = 0; other < RING_NODES; other++) {
-        if (other == node)
-            continue;
-        sim_cut(h->ring.sim, node, other, is_cut);
-        sim_cut(h->ring.sim, other, node, is_cut);
-    }
-}
-
 static void kill(struct heal *h, int node)
 {
     if (!sim_alive(h->ring.sim, node))
@@ -114,7 +104,7 @@ static void begin(struct heal *h, struct heal_fault *f)
         sim_pause(sim, f->node, f->end_ns - sim_now(sim));
         break;
     case HEAL_PART:
-        cut_off(h, f->node, true);
+        ring_cut(&h->ring, f->node, true);
         break;
     case HEAL_DEAF:
         sim_cut(sim, f->other, f->node, true);
@@ -175,7 +165,7 @@ static void end(struct heal *h, struct heal_fault *f)
     f->end_ns = 0;
     heal_note(h, "over: %s, node %d", texts[f->kind], f->node + 1);
     if (f->kind == HEAL_PART)
-        cut_off(h, f->node, false);
+        ring_cut(&h->ring, f->node, false);
     if (f->kind == HEAL_DEAF)
         sim_cut(sim, f->other, f->node, false);
     if (f->kind == HEAL_FULL)

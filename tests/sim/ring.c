@@ -106,6 +106,15 @@ void ring_kill(struct sim_ring *r, int node)
     }
 }
 
+void ring_cut(struct sim_ring *r, int node, bool is_cut)
+{
+    for (int other = 0; other < RING_NODES; other++)
+        if (other != node) {
+            sim_cut(r->sim, node, other, is_cut);
+            sim_cut(r->sim, other, node, is_cut);
+        }
+}
+
 bool ring_serves(const struct sim_ring *r, int node)
 {
     const struct sim_node *n = &r->nodes[node];

@@ -38,6 +38,8 @@ void ring_storm(struct sim_ring *);
 void ring_calm(struct sim_ring *);
 void ring_start(struct sim_ring *, int node);
 void ring_kill(struct sim_ring *, int node);
+/* Cuts all ways between a node and the others, or mends them. */
+void ring_cut(struct sim_ring *, int node, bool is_cut);
 /* Takes clients? */
 bool ring_serves(const struct sim_ring *, int node);
 /* SIGTERM to all, and steps until they have ended; what is left behind is a failure. */

@@ -3,13 +3,14 @@
  *     sim_reads [--seed S] [--count N] [STORY...]
  *
  * repair   One node misses overwrites, deletions of cells, rows, ranges and partitions, TTLs,
- * static values and elements of a map, and nobody hints.  When it is back, whatever is read first
- *          at QUORUM through it is what the others say.  Then, with all of them repaired, it says
- *          the same cut off from the others; no digest differs any more, also where one node has
- *          flushed and another has not; and not once did digests differ where nothing was lacking.
+ *          static values and elements of a map, and nobody hints.  When it is back, whatever is
+ *          read first at QUORUM through it is what the others say.  Then, with all of them
+ *          repaired, it says the same cut off from the others; no digest differs any more, also
+ *          where one node has flushed and another has not; and not once did digests differ where
+ *          nothing was lacking.
  * slow     Every read of a table's files takes 500 ms on one node, whose cache is too small for
- * them (stage_slow_files).  Ten seconds later the 99th percentile of reads through all nodes is
- *          within twice of what it was.
+ *          them (stage_slow_files).  Ten seconds later the 99th percentile of reads through all
+ *          nodes is within twice of what it was.
  */
 // SPDX-License-Identifier: Apache-2.0
 #include "base/hash.h"

@@ -105,19 +105,10 @@ void stage_return(struct stage *s, int node)
         UNTIL(s, stage_all_know(s, i, true));
 }
 
-static void stage_cut(struct stage *s, int node, bool is_cut)
-{
-    for (int other = 0; other < RING_NODES; other++)
-        if (other != node) {
-            sim_cut(s->ring.sim, node, other, is_cut);
-            sim_cut(s->ring.sim, other, node, is_cut);
-        }
-}
-
 void stage_isolate(struct stage *s, int node)
 {
     uint64_t end = sim_now(s->ring.sim) + 10 * minute; /* each silence makes it more patient */
-    stage_cut(s, node, true);
+    ring_cut(&s->ring, node, true);
     for (int other = 0; other < RING_NODES; other++)
         while (other != node && !stage_knows(s, node, other, false))
             stage_step(s, end, "a node that is cut off takes the others for dead");
@@ -125,7 +116,7 @@ void stage_isolate(struct stage *s, int node)
 
 void stage_unite(struct stage *s, int node)
 {
-    stage_cut(s, node, false);
+    ring_cut(&s->ring, node, false);
     for (int i = 0; i < RING_NODES; i++)
         UNTIL(s, stage_all_know(s, i, true));
 }

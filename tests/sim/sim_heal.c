@@ -17,7 +17,7 @@
  *   - in half of those seeds deletions go after gc_grace, all of them, and nothing comes back
  *   - the books of every coordinator balance, once a second and in the end, with nothing in flight
  *   - nodes that are asked to stop leave no op, no handle, no memory and no file too many behind
- *   - over 20 seeds every fault and request was there, over 70 every rare branch (heal_rare.c)
+ *   - over 20 seeds every fault and request was there, over 100 every rare branch (heal_rare.c)
  *
  * A batch is checked write by write: that a logged one is whole is sim_batch's.
  *
@@ -34,7 +34,7 @@
 #include <stdarg.h>
 #include <stdlib.h>
 
-enum { LONG_TIMES = 10, SEEDS_FOR_FAULTS = 20, SEEDS_FOR_RARE = 70 };
+enum { LONG_TIMES = 10, SEEDS_FOR_FAULTS = 20, SEEDS_FOR_RARE = 100 };
 static const uint64_t second = 1000 * 1000 * 1000;
 static struct totals {
     struct heal_counts counts;

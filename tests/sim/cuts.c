@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tests/sim/cuts.h"
 
+#include "tests/lib/long.h"
+
 #include <stdlib.h>
 
 struct cut cut;
@@ -23,6 +25,8 @@ struct cut_words cut_words_of(int argc, char **argv)
             cut.after = n, w.is_one = true;
     }
     cut.seed = w.first;
+    if (is_long())
+        w.every = 1;
     return w;
 }
 

@@ -171,3 +171,4 @@ void heal_rare_take(struct heal *, int node);
 void heal_rare_watched(struct heal *);
 size_t heal_rare_count(void);
 const char *heal_rare_name(size_t);
+unsigned heal_rare_seeds(size_t); /* over so many it has to have been there */

@@ -6,44 +6,45 @@
 #include "tests/sim/heal.h"
 #include "tests/sim/watched/watched.h"
 
-/* X(name in node/counts.h) */
-#define COUNTED_LIST(X)        \
-    X(coordinator_unavailable) \
-    X(coordinator_timeouts)    \
-    X(coordinator_failures)    \
-    X(coordinator_late_acks)   \
-    X(coordinator_batches)     \
-    X(batchlog_kept)           \
-    X(batchlog_replayed)       \
-    X(read_mismatches)         \
-    X(read_repairs)            \
-    X(read_repairs_failed)     \
-    X(read_speculations)       \
-    X(read_probes)             \
-    X(mutations_refused)       \
-    X(mutations_late)          \
-    X(owed_failures)           \
-    X(hints_written)           \
-    X(hints_delivered)         \
-    X(hints_expired)           \
-    X(hints_refused)           \
-    X(unapplied_late)          \
-    X(store_refused)           \
-    X(flushes)                 \
-    X(flush_failures)          \
-    X(writes_slowed)           \
-    X(compaction_completed)    \
-    X(compaction_failed)       \
-    X(replayed_mutations)      \
-    X(peer_timeouts)           \
-    X(peer_dropped)            \
-    X(peer_reconnects)
+/* X(name in node/counts.h, over so many seeds it has to have been there) */
+#define COUNTED_LIST(X)            \
+    X(coordinator_unavailable, 60) \
+    X(coordinator_timeouts, 60)    \
+    X(coordinator_failures, 60)    \
+    X(coordinator_late_acks, 60)   \
+    X(coordinator_batches, 60)     \
+    X(batchlog_kept, 60)           \
+    X(batchlog_replayed, 60)       \
+    X(read_mismatches, 60)         \
+    X(read_repairs, 60)            \
+    X(read_repairs_failed, 60)     \
+    X(read_speculations, 60)       \
+    X(read_probes, 60)             \
+    X(mutations_refused, 60)       \
+    X(mutations_late, 500)         \
+    X(owed_failures, 500)          \
+    X(hints_written, 60)           \
+    X(hints_delivered, 60)         \
+    X(hints_expired, 60)           \
+    X(hints_refused, 60)           \
+    X(unapplied_late, 500)         \
+    X(store_refused, 60)           \
+    X(flushes, 60)                 \
+    X(flush_failures, 60)          \
+    X(writes_slowed, 500)          \
+    X(compaction_completed, 60)    \
+    X(compaction_failed, 500)      \
+    X(replayed_mutations, 60)      \
+    X(peer_timeouts, 60)           \
+    X(peer_dropped, 60)            \
+    X(peer_reconnects, 60)
 
 static const struct {
     enum counts_name at;
     const char *name;
+    unsigned seeds;
 } counted[] = {
-#define X(name) { COUNT_##name, #name },
+#define X(name, seeds) { COUNT_##name, #name, seeds },
     COUNTED_LIST(X)
 #undef X
 };
@@ -52,7 +53,7 @@ static const char *const watched_names[WATCHED_COUNT] = {
     WATCHED_LIST(X)
 #undef X
 };
-enum { COUNTED = sizeof counted / sizeof *counted };
+enum { COUNTED = sizeof counted / sizeof *counted, WATCHED_SEEDS = 60 };
 _Static_assert(COUNTED + WATCHED_COUNT <= HEAL_RARE_MAX, "room for what is rare");
 
 uint64_t watched[WATCHED_COUNT];
@@ -81,6 +82,8 @@ void heal_rare_watched(struct heal *h)
 }
 
 size_t heal_rare_count(void) { return COUNTED + WATCHED_COUNT; }
+
+unsigned heal_rare_seeds(size_t k) { return k < COUNTED ? counted[k].seeds : WATCHED_SEEDS; }
 
 const char *heal_rare_name(size_t k)
 {

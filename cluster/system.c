@@ -1,7 +1,8 @@
 /* system.c - the cluster's own verbs, as other nodes ask them; shard 0.
  *
  *     PING, GOSSIP, BIRTH, FETCH  answered at once from what is in memory
- *     PREPARE, ACCEPT             one step of the acceptor, durable before the answer
+ *     PREPARE, ACCEPT             one step of the acceptor, durable before the answer; a value that
+ *                                 nobody could learn is not accepted
  *     COMMIT                      fetch what lies before it, learn it, applied everywhere: answer
  *
  * Every one of them may come twice or late: the acceptor repeats itself, an entry that is there is
@@ -59,10 +60,16 @@ static struct op_next served_fetched(struct op *op)
         learn_start(s->c, &s->wait, op, p->epoch, p->value);
         return op_wait(DONE);
     }
+    bool is_accept = s->request->pub.verb == VERB_ACCEPT;
+    bool is_new = p->epoch > s->c->metadata->last;
+    if (is_accept && is_new)
+        s->wait.err = metadata_check(s->c->metadata, p->epoch, p->value);
+    if (s->wait.err != OK)
+        return op_goto(DONE);
     s->vote = (struct vote){ .epoch = p->epoch,
                              .ballot = p->ballot,
                              .value = p->value,
-                             .is_accept = s->request->pub.verb == VERB_ACCEPT,
+                             .is_accept = is_accept,
                              .arena = &s->request->pub.arena };
     vote_start(s->c, &s->wait, op, &s->vote);
     return op_wait(DONE);

@@ -1,6 +1,7 @@
 /* rig_client.h - what a client of a node's cluster does: a change, a request to another node. */
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
+#include "cluster/internal.h"
 #include "rig.h"
 
 /* ---- a change, as a client of a node would make it ---- */
@@ -73,6 +74,7 @@ struct rig_call {
     struct arena arena;
     uint64_t timeout_ns, begun_ns, ended_ns;
     bool is_done, must_cancel;
+    bool is_urgent; /* in the cluster's own lane, between shards 0 */
     enum err err;
 };
 static inline struct op_next rig_call_begin(struct op *op)
@@ -81,7 +83,11 @@ static inline struct op_next rig_call_begin(struct op *op)
     r->begun_ns = io_now(r->shard->io);
     r->message.deadline_ns = r->begun_ns + r->timeout_ns;
     r->call.arena = &r->arena;
-    cluster_call(r->shard->cluster, &r->call, op, &r->message);
+    struct cluster *c = r->shard->cluster;
+    if (r->is_urgent)
+        calls_begin(c, &r->call, op, &r->message, c->lanes[r->message.node - 1][LANE_URGENT]);
+    else
+        cluster_call(c, &r->call, op, &r->message);
     if (r->must_cancel)
         cluster_cancel(r->shard->cluster, &r->call);
     return op_wait(1);

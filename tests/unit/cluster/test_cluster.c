@@ -2,6 +2,7 @@
  * simulator.
  */
 // SPDX-License-Identifier: Apache-2.0
+#include "cluster/metadata.h"
 #include "rig_client.h"
 
 #include <check.h>
@@ -140,6 +141,41 @@ START_TEST(of_changes_for_one_epoch_exactly_one_is_taken)
     ck_assert_uint_eq(exists, 2);
     ck_assert(rig_until(&rig, rig_all_same, 10));
     ck_assert_str_eq(rig.nodes[0].shards[0].applied, "1:;2:same;");
+    sim_free(rig.sim);
+}
+END_TEST
+
+/* What is accepted by all is decided for ever: nobody could learn this, nor go on behind it. */
+START_TEST(a_value_that_nobody_could_learn_is_not_accepted)
+{
+    static const uint8_t nonsense[] = { 0x93, 1, 2, 3 };
+    struct proposal p = { .epoch = 2, .ballot = { 1000, 0 }, .value = bytes_of(nonsense, 4) };
+    struct rig_call calls[RIG_NODES] = { 0 };
+    struct rig_append a;
+    struct buf body = { 0 };
+    rig_init(&rig, (uint64_t)_i, rough((uint64_t)_i));
+    start_all((uint64_t)_i);
+    ck_assert(rig_until(&rig, rig_all_up, 30));
+    proposal_encode(&p, &body);
+    unsigned self = cluster_self(rig.nodes[0].shards[0].cluster), count = 0;
+    for (unsigned node = 1; node <= RIG_NODES; node++) {
+        if (node == self)
+            continue;
+        rig_call_start(&calls[count], &rig.nodes[0].shards[0], node, buf_bytes(&body));
+        calls[count].is_urgent = true;
+        calls[count++].message.verb = VERB_ACCEPT;
+    }
+    rig_calls_wait(&rig, calls, count);
+    for (unsigned i = 0; i < count; i++) {
+        ck_assert_int_eq(calls[i].err, ERR_CORRUPT);
+        arena_deinit(&calls[i].arena);
+    }
+    buf_deinit(&body);
+    rig_append_start(&rig, _i % RIG_NODES, "one", &a);
+    while (!a.is_done)
+        ck_assert(sim_step(rig.sim));
+    ck_assert_int_eq(a.err, OK);
+    ck_assert_str_eq(rig.nodes[0].shards[0].applied, "1:;2:one;");
     sim_free(rig.sim);
 }
 END_TEST
@@ -382,6 +418,7 @@ int main(void)
     tcase_add_loop_test(tc, a_birth_that_is_cut_anywhere_ends_as_one_birth, 0, BIRTH_CUTS);
     tcase_add_loop_test(tc, a_change_is_applied_on_every_shard_of_every_node, 0, 6);
     tcase_add_loop_test(tc, of_changes_for_one_epoch_exactly_one_is_taken, 0, 12);
+    tcase_add_loop_test(tc, a_value_that_nobody_could_learn_is_not_accepted, 0, 12);
     tcase_add_test(tc, a_change_while_a_node_is_down_is_refused_and_says_which);
     tcase_add_loop_test(tc, a_change_that_is_cut_anywhere_is_whole_or_nothing, 0, APPEND_CUTS);
     tcase_add_test(tc, a_node_may_return_with_another_address);

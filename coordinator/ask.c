@@ -292,7 +292,8 @@ static void ask_measure(struct ask *a, size_t i)
         latency_gave_up(nodes, a->replicas.nodes[i], r->sent_ns, now);
     else {
         latency_heard(nodes, a->replicas.nodes[i], r->sent_ns, now);
-        io_expect_over(a->task.c->io);
+        if (ask_req(a, i)->err == OK)
+            io_expect_over(a->task.c->io);
     }
 }
 

@@ -6,6 +6,9 @@
  * A busy range stays in the set although nothing of it may linger at the moment of a sweep: what
  * was held since the last one is taken for busy.  So a range that is written to all the time enters
  * once and costs no sync after that.
+ *
+ * What is unknown is cut where a repair that clears a part of it ends.  So there are at most as many
+ * entries as the ranges of all rings so far have ends.
  */
 // SPDX-License-Identifier: Apache-2.0
 #include "coordinator/owed_set.h"
@@ -104,13 +107,14 @@ static bool is_within(const struct owed_entry *e, const struct owed_range *range
     return e->range.after >= range->after && e->range.upto <= range->upto;
 }
 
-/* One that is unknown, and reaches over an end of the range; NULL: there is none. */
-static struct owed_entry *set_overlapping(const struct owed_set *s, const struct owed_range *range)
+/* One that was unknown when the repair began, and reaches over an end of its range; NULL: none. */
+static struct owed_entry *set_overlapping(const struct owed_set *s, const struct owed_range *range,
+                                          int64_t began_us)
 {
     size_t at = 0;
     for (struct owed_entry *e; (e = map_next(&s->entries, &at));) {
         bool meets = e->range.after < range->upto && e->range.upto > range->after;
-        if (e->is_unknown && meets && !is_within(e, range))
+        if (e->is_unknown && e->since_us < began_us && meets && !is_within(e, range))
             return e;
     }
     return NULL;
@@ -146,7 +150,7 @@ static void set_cut(struct owed_set *s, struct owed_entry *e, const struct owed_
 
 void owed_set_clear(struct owed_set *s, const struct owed_range *range, int64_t began_us)
 {
-    for (struct owed_entry *e; (e = set_overlapping(s, range));)
+    for (struct owed_entry *e; (e = set_overlapping(s, range, began_us));)
         set_cut(s, e, range);
     size_t at = 0;
     for (struct owed_entry *e; (e = map_next(&s->entries, &at));) {

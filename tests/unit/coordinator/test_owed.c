@@ -470,6 +470,10 @@ START_TEST(a_repair_of_a_part_cuts_what_is_unknown)
     ck_assert_uint_eq(s.unknown_count, 1);
     owed_set_clear(&s, &middle, 60);
     ck_assert_uint_eq(s.unknown_count, 0);
+    owed_set_lose(&s, owed_set_at(&s, &all), 70, 70);
+    owed_set_clear(&s, &middle, 60); /* what it says nothing of is left whole */
+    ck_assert_uint_eq(s.unknown_count, 1);
+    owed_set_clear(&s, &all, 80);
     owed_set_let_go(&s, held);
     owed_set_sweep(&s, true);
     ck_assert_uint_eq(s.entries.count, 0);

@@ -205,11 +205,13 @@ static void run_write(struct job *job)
     size_t done = 0;
     while (done < job->size) {
         ssize_t n = write_some(job->file, from + done, job->size - done, job->offset + done);
-        if (n < 0 && errno != EINTR) {
-            job->err = err_of_system(errno);
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n <= 0) { /* 0: a disk that takes nothing and does not say why */
+            job->err = n < 0 ? err_of_system(errno) : ERR_IO;
             break;
         }
-        done += n > 0 ? (size_t)n : 0;
+        done += (size_t)n;
     }
     job->size = done;
 }

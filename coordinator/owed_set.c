@@ -7,8 +7,8 @@
  * was held since the last one is taken for busy.  So a range that is written to all the time enters
  * once and costs no sync after that.
  *
- * What is unknown is cut where a repair that clears a part of it ends.  So there are at most as many
- * entries as the ranges of all rings so far have ends.
+ * What is unknown is cut where a repair that clears a part of it ends.  So there are at most as
+ * many entries as the ranges of all rings so far have ends.
  */
 // SPDX-License-Identifier: Apache-2.0
 #include "coordinator/owed_set.h"

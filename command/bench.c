@@ -278,25 +278,11 @@ static size_t cases_choose(const struct options *o, struct bench *b, struct benc
     return count;
 }
 
-int bench_run(const struct options *o)
+static int keyvalue_run(const struct options *o)
 {
-    static const char *const not_yet[] = { "ycsb", "stand" };
     static struct bench_case cases[CASES_MAX];
     static struct bench b;
-    for (size_t i = 0; i < array_count(not_yet); i++)
-        if (strcmp(o->words[0], not_yet[i]) == 0)
-            return tell("bench %s is not there yet", not_yet[i]);
     b = (struct bench){ .options = o };
-    if (strcmp(o->words[0], "engine") == 0 && o->words_count == 1)
-        return bench_engine_run(o);
-    if (strcmp(o->words[0], "compaction") == 0 && o->words_count == 1)
-        return bench_compaction_run(o);
-    if (strcmp(o->words[0], "quorum") == 0 && o->words_count == 1)
-        return bench_quorum_run(o);
-    if (strcmp(o->words[0], "keyvalue") != 0 || o->words_count > 1) {
-        (void)tell("bench can keyvalue, quorum, engine and compaction; see: rondo help bench");
-        return EXIT_USAGE;
-    }
     size_t count = cases_choose(o, &b, cases);
     struct bytes no_value = { 0 };
     bool is_good = bench_prepare(&b) &&
@@ -309,4 +295,41 @@ int bench_run(const struct options *o)
         cases_print(cases, count);
     bench_deinit(&b);
     return is_good ? EXIT_DONE : EXIT_FAILED;
+}
+
+#define TAKES_ROWS (TAKES_NODE | TAKES(rows) | TAKES(seconds) | TAKES(value_bytes) | TAKES(rf))
+static const struct kind {
+    const char *name;
+    int (*run)(const struct options *); /* NULL: not there yet */
+    uint64_t takes;
+} kinds[] = {
+    { "keyvalue", keyvalue_run,
+      TAKES_ROWS | TAKES(no_load) | TAKES(floor) | TAKES(connections) | TAKES(depth) | TAKES(rate) |
+          TAKES(consistency) | TAKES(route) },
+    { "quorum", bench_quorum_run, TAKES_ROWS | TAKES(no_load) | TAKES(floor) },
+    { "engine", bench_engine_run,
+      TAKES(rows) | TAKES(seconds) | TAKES(value_bytes) | TAKES(dir) | TAKES(floor) | TAKES(json) },
+    { "compaction", bench_compaction_run, TAKES(rows) | TAKES(dir) | TAKES(json) },
+    { "ycsb", NULL, UINT64_MAX },
+    { "stand", NULL, UINT64_MAX },
+};
+
+int bench_run(const struct options *o)
+{
+    const struct kind *kind = NULL;
+    for (size_t i = 0; i < array_count(kinds); i++)
+        if (strcmp(o->words[0], kinds[i].name) == 0)
+            kind = &kinds[i];
+    if (kind && !kind->run)
+        return tell("bench %s is not there yet", kind->name);
+    if (!kind || o->words_count > 1) {
+        (void)tell("bench can keyvalue, quorum, engine and compaction; see: rondo help bench");
+        return EXIT_USAGE;
+    }
+    const char *beyond = options_beyond(o, kind->takes);
+    if (beyond) {
+        (void)tell("bench %s does not take --%s; see: rondo help bench", kind->name, beyond);
+        return EXIT_USAGE;
+    }
+    return kind->run(o);
 }

@@ -276,6 +276,14 @@ static void option_again(const struct option *o, const struct options *from, str
     }
 }
 
+const char *options_beyond(const struct options *from, uint64_t takes)
+{
+    for (size_t i = 0; i < OPTIONS_COUNT; i++)
+        if (from->given[i] && !(takes >> i & 1))
+            return table[i].name;
+    return NULL;
+}
+
 void options_again(const struct options *from, enum option_key except, struct buf *out)
 {
     for (size_t i = 0; i < OPTIONS_COUNT; i++)

@@ -105,6 +105,8 @@ struct options {
  * borrowed from them. */
 enum err options_parse(struct options *, uint64_t takes, int count, char **arguments,
                        struct report *);
+/* The first flag that was given and is not among these; NULL: none. */
+const char *options_beyond(const struct options *, uint64_t takes);
 /* The lines of help for what is taken. */
 void options_help(uint64_t takes, FILE *out);
 /* What was given, but for one flag, as one would type it again: a blank before each word. */

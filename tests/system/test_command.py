@@ -335,6 +335,13 @@ def test_the_standard_cases_are_three(host):
     assert "reads/s" in out
 
 
+def test_a_benchmark_takes_no_flag_that_it_would_not_heed():
+    for kind, flag in (("engine", "--rf"), ("engine", "--host"), ("compaction", "--floor"), ("compaction", "--value"),
+                       ("quorum", "--consistency"), ("quorum", "--depth"), ("keyvalue", "--dir")):
+        value = {"--floor": [], "--consistency": ["ONE"]}.get(flag, [1])
+        assert f"bench {kind} does not take {flag}" in line("bench", kind, flag, *value, code=2)
+
+
 def test_the_engine_is_measured_without_a_node_and_warm_reads_ask_the_heap_for_nothing(tmp_path):
     out, _ = rondo("bench", "engine", "--rows", 3000, "--seconds", 1, "--dir", tmp_path, "--json")
     cases = json.loads(out)["cases"]

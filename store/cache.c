@@ -210,27 +210,18 @@ void cache_unpin(struct cache *c, struct block **block)
 
 /* ---- all of them ---- */
 
-static void queue_forget(struct cache *c, struct list *queue, uint64_t file)
+void cache_forget(struct cache *c, uint64_t file, uint64_t number)
 {
-    list_each(l, queue)
-    {
-        struct held *h = held_at(l);
-        if (file == 0 || h->block.file == file)
-            held_evict(c, h);
-    }
-}
-
-void cache_forget(struct cache *c, uint64_t file)
-{
-    ensure(file > 0);
-    queue_forget(c, &c->small, file);
-    queue_forget(c, &c->main, file);
+    const struct block gone = { .file = file, .number = number };
+    struct block *b = map_get(&c->blocks, block_key(&gone));
+    if (b)
+        held_evict(c, held_of(b));
 }
 
 void cache_drop(struct cache *c)
 {
-    queue_forget(c, &c->small, 0);
-    queue_forget(c, &c->main, 0);
+    list_each(l, &c->small) held_evict(c, held_at(l));
+    list_each(l, &c->main) held_evict(c, held_at(l));
 }
 
 void cache_counts(const struct cache *c, struct cache_counts *out) { *out = c->counts; }

@@ -28,9 +28,9 @@ struct block *cache_new_block(struct cache *, uint64_t file, uint64_t number, ui
 void cache_put(struct cache *, struct block *);
 void cache_cancel(struct cache *, struct block **);
 void cache_unpin(struct cache *, struct block **);
-/* All blocks of a file that is gone; all that are not pinned. */
-void cache_forget(struct cache *, uint64_t file);
-void cache_drop(struct cache *);
+/* A block, if it is there, of a file that is going: nobody will ask for it again. */
+void cache_forget(struct cache *, uint64_t file, uint64_t number);
+void cache_drop(struct cache *); /* all that are not pinned */
 /* A number for a file that opens. */
 uint64_t cache_new_file(struct cache *);
 

@@ -87,6 +87,20 @@ static uint64_t cache_number(const struct chunk_wish *w)
     return w->number << 1 | (w->component == COMPONENT_INDEX);
 }
 
+static uint64_t chunks_count(const struct sstable *s, enum sstable_component component)
+{
+    uint32_t chunk = component_chunk_bytes(s, component);
+    return chunk ? (component_bytes(s, component) + chunk - 1) / chunk : 0;
+}
+
+bool chunks_forget(struct sstable *s, uint64_t *at, unsigned most)
+{
+    uint64_t end = 2 * u64_max(chunks_count(s, COMPONENT_DATA), chunks_count(s, COMPONENT_INDEX));
+    for (; most > 0 && *at < end; most--)
+        cache_forget(s->cache, s->file, (*at)++); /* cache_number of all there may be */
+    return *at == end;
+}
+
 static struct io_file *file_of(const struct chunk_wish *w)
 {
     return w->component == COMPONENT_DATA ? w->sstable->data : w->sstable->index;

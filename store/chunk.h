@@ -38,6 +38,9 @@ uint32_t component_chunk_bytes(const struct sstable *, enum sstable_component);
 size_t chunk_stored(const struct chunk_wish *, uint64_t *offset);
 /* Pinned.  ERR_WOULD_WAIT; ERR_CORRUPT and the file is set aside; ERR_IO. */
 enum err chunk_get(struct fetch *, struct chunk_wish, struct block **out);
+/* Lets go of what the cache has of a file that is going, `most` chunks at most; false: there may be
+ * more.  *at: from 0 on. */
+bool chunks_forget(struct sstable *, uint64_t *at, unsigned most);
 /* Reads what is wished for into the cache and holds it. */
 void chunk_load(struct io *, struct io_req *, struct op *, struct fetch *);
 /* Notes the damage (the first one stays) and says it in the log. */

@@ -6,7 +6,7 @@
  *                                                                             (index only)    v
  *                                                                                           ended
  *
- *     closing:   close ──> closed
+ *     closing:   close ──> forget (the cache) ──> closed     in the background
  *
  * The small components are read whole, each once, and decoded in `make`; what of them lasts is in
  * the SSTable's arena.  Then Data.db and Index.db are opened and stay open.  A file whose index has
@@ -23,12 +23,14 @@
 #include "base/hash.h"
 #include "base/mem.h"
 #include "io/log.h"
+#include "store/chunk.h"
 #include "store/index_scan.h"
 #include "store/sstable_parts.h"
 #include "store/walks.h"
 
 enum { STAT, FILE_OPEN, FILE_READ, FILE_SHUT, MAKE, DATA, INDEX, SCAN, READY };
-enum { CLOSE, CLOSED };
+enum { CLOSE, FORGET, CLOSED };
+enum { FORGET_MORE = 64 /* chunks in a step */ };
 enum { INDEX_ENTRY_BYTES_LEAST = 5 }; /* size and a byte of the key, position, size of the rest */
 static const uint64_t warning_pause_ns = 60000000000;
 
@@ -72,11 +74,13 @@ static const struct op_state states[] = {
 };
 
 static struct op_next closing_close(struct op *);
+static struct op_next closing_forget(struct op *);
 static struct op_next closing_closed(struct op *);
 static void closing_release(struct op *);
 
 static const struct op_state closing_states[] = {
-    [CLOSE] = { "close", closing_close, TO(CLOSED) },
+    [CLOSE] = { "close", closing_close, TO(FORGET) },
+    [FORGET] = { "forget", closing_forget, TO(CLOSED) },
     [CLOSED] = { "closed", closing_closed, 0 },
 };
 
@@ -84,6 +88,7 @@ struct closing {
     struct op op;
     struct sstable *sstable;
     struct io_req data, index;
+    uint64_t forgot; /* chunks_forget */
 };
 
 static struct opening *opening_of(struct op *op) { return owner_of(op, struct opening, op); }
@@ -322,19 +327,25 @@ void sstable_unref(struct sstable **sstable)
         return;
     struct closing *c = mem_zalloc(sizeof *c);
     c->sstable = s;
-    op_start(&c->op, io_ops(s->io), NULL, closing_states, closing_release);
+    op_start_background(&c->op, io_ops(s->io), NULL, closing_states, closing_release);
 }
 
 static struct op_next closing_close(struct op *op)
 {
     struct closing *c = closing_of(op);
     struct sstable *s = c->sstable;
-    cache_forget(s->cache, s->file);
     if (s->data)
         io_close(s->io, &c->data, op, &s->data);
     if (s->index)
         io_close(s->io, &c->index, op, &s->index);
-    return op_goto(CLOSED);
+    return op_goto(FORGET);
+}
+
+/* Of a large file the cache may have very much: in slices. */
+static struct op_next closing_forget(struct op *op)
+{
+    struct closing *c = closing_of(op);
+    return chunks_forget(c->sstable, &c->forgot, FORGET_MORE) ? op_goto(CLOSED) : op_yield(FORGET);
 }
 
 static struct op_next closing_closed(struct op *op)

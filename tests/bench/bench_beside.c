@@ -401,7 +401,7 @@ int main(int argc, char **argv)
         return 1;
     }
     b->setup = (struct engine_setup){ .folder = folder, .value_bytes = VALUE_BYTES };
-    b->setup.rows = argc > 2 ? strtoull(argv[2], NULL, 10) : 250000;
+    b->setup.rows = argc > 2 ? strtoull(argv[2], NULL, 10) : 1000000;
     b->rounds = argc > 3 ? atoi(argv[3]) : 5;
     if (b->setup.rows < 1000 || b->rounds < 1 || b->rounds > ROUNDS_MAX) {
         fprintf(stderr, "bench_beside [FOLDER] [ROWS] [ROUNDS]: 1,000 rows or more, 1 to 99\n");

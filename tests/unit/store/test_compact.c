@@ -27,6 +27,23 @@ START_TEST(two_files_become_one_with_the_same_rows)
 }
 END_TEST
 
+/* In the background, slice by slice: a file may have very many. */
+START_TEST(the_cache_lets_go_of_the_chunks_of_files_that_have_gone)
+{
+    struct cache_counts before, after;
+    two_files();
+    check_two_files();
+    cache_counts(s.store->sstables.cache, &before);
+    ck_assert_uint_gt(before.blocks, 1);
+    ck_assert_int_eq(compact(NEVER), OK);
+    for (int i = 0; i < 1000 && sim_step(s.sim); i++)
+        ;
+    cache_counts(s.store->sstables.cache, &after);
+    ck_assert_uint_eq(after.blocks, 0);
+    check_two_files();
+}
+END_TEST
+
 START_TEST(deletions_and_what_they_cover_go_when_they_are_old_enough)
 {
     two_files();
@@ -349,6 +366,7 @@ static Suite *suite(void)
     TCase *rows = tcase_create("rows");
     tcase_add_checked_fixture(rows, setup, teardown);
     tcase_add_test(rows, two_files_become_one_with_the_same_rows);
+    tcase_add_test(rows, the_cache_lets_go_of_the_chunks_of_files_that_have_gone);
     tcase_add_test(rows, a_level_changes_without_reading);
     suite_add_tcase(suite, rows);
     TCase *purge = tcase_create("what may go");

@@ -48,8 +48,9 @@ def flush(node):
 
 
 def write_wide(session):
-    """From end to end each time, so that every file has rows of every page."""
-    session.execute("CREATE TABLE k.wide (p int, c int, v blob, PRIMARY KEY (p, c))")
+    """From end to end each time, so that every file has rows of every page; not compacted, so that there are many."""
+    session.execute("CREATE TABLE k.wide (p int, c int, v blob, PRIMARY KEY (p, c)) WITH compaction = "
+                    "{'class': 'UnifiedCompactionStrategy', 'enabled': 'false'}")
     insert = session.prepare("INSERT INTO k.wide (p, c, v) VALUES (1, ?, ?)")
     waits = []
     for begin in range(0, ROWS, BATCH):

@@ -497,16 +497,26 @@ void *btree_remove(struct btree *t, struct bytes key)
     return value;
 }
 
-void btree_look_ahead(const struct btree *t, struct bytes key)
+/* All searches go down a level before any goes down the next one: what one of them waits for comes
+ * while the others ask. */
+void btree_look_ahead(const struct btree *t, const uint64_t *heads, size_t count)
 {
-    uint64_t head = head_of(key);
-    struct btree_node *n = t->root;
+    struct btree_node *nodes[BTREE_AHEAD_MAX];
+    ensure(count <= BTREE_AHEAD_MAX);
+    if (!t->root)
+        return;
+    for (size_t i = 0; i < count; i++)
+        nodes[i] = t->root;
     for (unsigned level = t->height; level-- > 1;) {
-        unsigned below = heads_below(n, head);
-        n = node_child(n, below ? below - 1 : 0);
+        struct entry *entries[BTREE_AHEAD_MAX];
+        for (size_t i = 0; i < count; i++) {
+            unsigned below = heads_below(nodes[i], heads[i]);
+            entries[i] = node_entry(nodes[i], below ? below - 1 : 0);
+            __builtin_prefetch(entries[i]);
+        }
+        for (size_t i = 0; i < count; i++)
+            nodes[i] = node_ahead(entries[i]->item);
     }
-    if (n)
-        node_ahead(n);
 }
 
 void *btree_get(const struct btree *t, struct bytes key)

@@ -358,12 +358,14 @@ void memtable_apply(struct memtable *m, const struct table *table, const struct 
     ensure(!deletion_is_none(p->deletion) || partition_has_rows(p) || p->more);
 }
 
-/* A place begins with the token. */
-void memtable_look_ahead(const struct memtable *m, int64_t token)
+/* A place begins with the token, whose sign is turned. */
+void memtable_look_ahead(const struct memtable *m, const int64_t *tokens, size_t count)
 {
-    uint8_t place[8];
-    put_be64(place, (uint64_t)token ^ (1ull << 63));
-    btree_look_ahead(&m->partitions, bytes_of(place, sizeof place));
+    uint64_t heads[BTREE_AHEAD_MAX];
+    ensure(count <= BTREE_AHEAD_MAX);
+    for (size_t i = 0; i < count; i++)
+        heads[i] = (uint64_t)tokens[i] ^ (1ull << 63);
+    btree_look_ahead(&m->partitions, heads, count);
 }
 
 size_t memtable_need_bytes(const struct mutation *mutation)

@@ -54,8 +54,9 @@ void memtable_apply(struct memtable *, const struct table *, const struct mutati
  * what it finds there: a row that is replaced goes back to the slab after its successor is made. */
 size_t memtable_need_bytes(const struct mutation *);
 
-/* Has the processor fetch the place of a partition, for a mutation that comes a little later. */
-void memtable_look_ahead(const struct memtable *, int64_t token);
+/* Has the processor fetch the places of so many partitions (at most BTREE_AHEAD_MAX), for the
+ * mutations that come next. */
+void memtable_look_ahead(const struct memtable *, const int64_t *tokens, size_t count);
 
 struct partition *memtable_partition(const struct memtable *, struct bytes place);
 int64_t partition_token(const struct partition *);

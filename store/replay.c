@@ -9,8 +9,8 @@
  * when a floor covers it (TRUNCATE), or when a file of its table says that it holds what stood
  * there: a file speaks for the tokens of its writer, which may have been one shard of so many.
  *
- * Mutations are merged a few at a time: while the next one is checked and decoded, the processor
- * fetches the places where those before it belong, instead of waiting for each.
+ * Mutations are merged a few at a time: the processor fetches the places of all of them at once,
+ * instead of waiting for one after the other.
  *
  * Memtables that fill up meanwhile are flushed as ever (keeper.c), in longer slices, and the
  * reading rests while they are full.  Where a flush fails, what was read is kept in memory, past
@@ -37,7 +37,10 @@
 #include "store/inside.h"
 
 enum { BEGIN, FILES, LIST, REPLAY, LOG, READY, SPACE, LEAVE };
-enum { TOGETHER_MAX = 16, DECODED_BYTES = 16 * 1024 }; /* few, so that all of it stays near */
+enum {
+    TOGETHER_MAX = BTREE_AHEAD_MAX,
+    DECODED_BYTES = 16 * 1024, /* few, so that all of it stays near */
+};
 static const uint64_t progress_ns = 5000000000;
 
 /* A mutation that is decoded, and not merged yet. */
@@ -151,11 +154,24 @@ static bool is_own_folder(const struct opening *o)
     return o->folders[o->at] == (uint64_t)io_self(o->store->io);
 }
 
-/* Merges what has been taken.  By now its places are near, which a search alone would wait for. */
+/* Of one table most often; those of others are merged all the same. */
+static void taken_look_ahead(const struct opening *o)
+{
+    int64_t tokens[TOGETHER_MAX];
+    size_t count = 0;
+    const struct table_data *data = o->together[0].data;
+    for (size_t i = 0; i < o->together_count; i++)
+        if (o->together[i].data == data)
+            tokens[count++] = o->together[i].mutation.token;
+    memtable_look_ahead(&data->view->active->memtable, tokens, count);
+}
+
 static void mutations_merge(void *context)
 {
     struct opening *o = context;
     struct store *s = o->store;
+    if (o->together_count > 0)
+        taken_look_ahead(o);
     for (size_t i = 0; i < o->together_count; i++) {
         const struct taken *t = &o->together[i];
         store_merge(s, t->data, &t->mutation);
@@ -196,7 +212,6 @@ static enum err mutation_replay(struct opening *o, struct bytes bytes, struct jo
         return e;
     memtable_shared_note(d->view->active, o->folders[o->at], at, !d->is_broken_off);
     d->is_broken_off = false;
-    memtable_look_ahead(&d->view->active->memtable, m.token);
     o->together[o->together_count++] = (struct taken){ d, m, bytes.size };
     return OK;
 }

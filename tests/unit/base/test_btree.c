@@ -247,15 +247,17 @@ START_TEST(looking_ahead_changes_nothing)
     static uint8_t keys[KEYS][8];
     struct slab slab;
     struct btree t;
+    uint64_t heads[BTREE_AHEAD_MAX] = { 0, UINT64_MAX };
     bool is_new, ok = true;
     slab_init(&slab);
     btree_init(&t, &slab);
-    btree_look_ahead(&t, bytes_text("nothing is there"));
+    btree_look_ahead(&t, heads, BTREE_AHEAD_MAX);
     for (uint64_t i = 0; i < KEYS; i++) {
-        put_be64(keys[i], i * 0x9e3779b97f4a7c15u);
+        uint64_t head = i * 0x9e3779b97f4a7c15u;
+        put_be64(keys[i], head);
         *btree_slot(&t, bytes_of(keys[i], 8), &is_new) = keys[i];
-        btree_look_ahead(&t, bytes_of(keys[i / 2], 8));
-        btree_look_ahead(&t, bytes_of(keys[i], i % 9));
+        heads[2 + i % (BTREE_AHEAD_MAX - 2)] = head + i % 3 - 1;
+        btree_look_ahead(&t, heads, i % (BTREE_AHEAD_MAX + 1));
     }
     for (uint64_t i = 0; i < KEYS; i++)
         ok = ok && btree_get(&t, bytes_of(keys[i], 8)) == keys[i];

@@ -9,12 +9,16 @@
  *
  * Each journal is read twice, and nothing of it is kept but counts: first for its last mark, then,
  * from the place of that mark on, for what is not settled.  What does not verify there is damaged:
- * how many hints it was, their numbers tell.  A folder that cannot be read at all is said in the
- * log and left alone; nothing stops a start.
+ * how many hints it was, their numbers tell; and their writes may have begun before that of the
+ * hint in front of them, by as much as a hint comes later than its write.  A folder that cannot be
+ * read at all is said in the log and left alone; nothing stops a start.
  */
 // SPDX-License-Identifier: Apache-2.0
 #include "base/mem.h"
 #include "coordinator/hints_inside.h"
+
+/* A hint comes when its write has timed out, and a disk that stands still holds it up. */
+static const int64_t late_most_us = 60 * 1000000ll;
 
 enum { RECOVER_ROOT, RECOVER_HOST, RECOVER_FOLDER, RECOVER_MARKS, RECOVER_HINTS };
 
@@ -31,7 +35,7 @@ struct recovery {
     struct hint_journal *journal; /* being read */
     struct journal_replay seen;
     uint64_t next_number; /* expected of the next hint */
-    int64_t seen_us;      /* when the last one was kept; 1: none has been seen */
+    int64_t seen_us;      /* when the write of the last one began; 1: none has been seen */
     uint64_t parts_bytes;
     bool has_hole; /* since the last hint */
 };
@@ -142,7 +146,8 @@ static struct op_next recover_folder(struct op *op)
 static void numbers_seen(struct recovery *r, uint64_t upto, struct journal_position at)
 {
     if (r->has_hole && upto > r->next_number && hint_order(r->journal->done, at) <= 0)
-        books_lost(r->journal, upto - r->next_number, at, r->seen_us);
+        books_lost(r->journal, upto - r->next_number, at,
+                   r->seen_us > late_most_us ? r->seen_us - late_most_us : 1);
     r->has_hole = false;
     r->next_number = u64_max(r->next_number, upto);
 }

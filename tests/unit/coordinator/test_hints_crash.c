@@ -93,7 +93,8 @@ static void note_lost(void *context, const int64_t *token, int64_t since_us)
 }
 
 /* A hint of the first segment is damaged: found at the start, or by the pass that reads it.  What
- * it was for may be missing since the hint before it, at the earliest. */
+ * it was for may be missing since the hint before it, at the earliest; of one that this process has
+ * not kept itself, a minute longer, since a hint comes later than its write. */
 START_TEST(what_is_damaged_is_counted)
 {
     kit_begin(1);
@@ -119,8 +120,9 @@ START_TEST(what_is_damaged_is_counted)
     uint64_t damaged =
         kit_book(2, 0).dropped[HINT_DROP_DAMAGED] + kit_book_of(2, none).dropped[HINT_DROP_DAMAGED];
     ck_assert_uint_eq(damaged, 3);
-    ck_assert_int_ge(lost_us, begun_us);
-    ck_assert_int_lt(lost_us, ended_us);
+    int64_t late_us = _i == 0 ? 60 * 1000000ll : 0;
+    ck_assert_int_ge(lost_us, begun_us - late_us);
+    ck_assert_int_lt(lost_us, ended_us - late_us);
     ck_assert_uint_eq(kit_counts().written, 60);
     ck_assert_uint_eq(kit_counts().delivered, 57);
     kit_pass(2000);

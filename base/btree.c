@@ -32,7 +32,7 @@
 #include "base/buf.h"
 
 static const uint8_t rooms[] = { 3, 7, 14, 30, 60 };
-enum { ROOM_LEAST = 3, ROOM_MOST = 60, HEIGHT_MOST = 16 };
+enum { ROOM_LEAST = 3, ROOM_MOST = 60, HEIGHT_MOST = 16, LINE_BYTES = 64 };
 enum { GROUP = 8 }; /* heads that a search tells apart by their last one, and then one by one */
 
 struct entry {
@@ -147,11 +147,9 @@ static unsigned node_descend(const struct btree_node *n, uint64_t head, struct b
     return equal || i == 0 ? i : i - 1;
 }
 
-/* Has the processor fetch so much of a node at once: a search or a walk would wait for one line
- * after the other. */
+/* Has the processor fetch so much at once: a search or a walk would wait for line after line. */
 static void node_fetch(const struct btree_node *n, size_t bytes)
 {
-    enum { LINE_BYTES = 64 };
     for (size_t i = 0; i < bytes; i += LINE_BYTES)
         __builtin_prefetch((const uint8_t *)n + i);
 }
@@ -497,14 +495,11 @@ void *btree_remove(struct btree *t, struct bytes key)
     return value;
 }
 
-/* All searches go down a level before any goes down the next one: what one of them waits for comes
- * while the others ask. */
+/* All of them go down a level before any goes on: what one waits for comes while others ask. */
 void btree_look_ahead(const struct btree *t, const uint64_t *heads, size_t count)
 {
     struct btree_node *nodes[BTREE_AHEAD_MAX];
     ensure(count <= BTREE_AHEAD_MAX);
-    if (!t->root)
-        return;
     for (size_t i = 0; i < count; i++)
         nodes[i] = t->root;
     for (unsigned level = t->height; level-- > 1;) {

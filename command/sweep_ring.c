@@ -48,7 +48,7 @@ struct ring {
     struct buf value;
 };
 struct ring_counts {
-    double sstables, filter_skips, false_positives, reads, written;
+    double sstables, filter_skips, false_positives, reads, written, spread[SWEEP_SPREAD];
 };
 
 /* ---- processes ---- */
@@ -317,6 +317,24 @@ static bool nodes_settle(struct ring *r)
     return true;
 }
 
+static void spread_take(const struct tree *list, double spread[SWEEP_SPREAD])
+{
+    size_t i = 0;
+    for (const struct tree *each = list ? list->first : NULL; each; each = each->next, i++)
+        spread[u64_min(i, SWEEP_SPREAD - 1)] += tree_value(each, 0);
+}
+
+/* What has come between, as shares of it. */
+static void spread_share(const double before[SWEEP_SPREAD], const double after[SWEEP_SPREAD],
+                         double out[SWEEP_SPREAD])
+{
+    double sum = 0;
+    for (size_t i = 0; i < SWEEP_SPREAD; i++)
+        sum += after[i] - before[i];
+    for (size_t i = 0; i < SWEEP_SPREAD && sum > 0; i++)
+        out[i] = (after[i] - before[i]) / sum;
+}
+
 /* Sums over the nodes. */
 static bool counts_take(struct ring *r, struct ring_counts *out)
 {
@@ -335,6 +353,7 @@ static bool counts_take(struct ring *r, struct ring_counts *out)
         out->false_positives += tree_number(counts, "read_false_positives", 0);
         out->reads += tree_number(counts, "store_reads", 0);
         out->written += tree_number(tree_get(list->first, "compaction"), "written_bytes", 0);
+        spread_take(tree_get(list->first, "reads_by_sstables"), out->spread);
     }
     arena_reset(&r->arena);
     return true;
@@ -418,6 +437,7 @@ static bool measure(struct ring *r, uint64_t rows, struct sweep_figures *out)
     out->sstables_per_read = (after.sstables - before.sstables) / reads;
     out->filter_skips = (after.filter_skips - before.filter_skips) / reads;
     out->false_positives = (after.false_positives - before.false_positives) / reads;
+    spread_share(before.spread, after.spread, out->spread);
     out->warm_p50_us = (double)histogram_quantile(&warm, 0.5) / 1000;
     out->warm_p99_us = (double)histogram_quantile(&warm, 0.99) / 1000;
     if (s->cold_reads) {

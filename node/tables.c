@@ -180,6 +180,19 @@ static void meter_json(struct json *j, const char *name, const struct meter *m, 
     json_close(j);
 }
 
+/* How many reads opened no SSTable, one, two, ...; the last number: so many or more. */
+static void sstables_json(struct json *j, const struct meter *m)
+{
+    uint64_t sum = 0;
+    json_open(j, "reads_by_sstables", '[');
+    for (uint64_t n = 0; n + 1 < METER_EXACT; n++) {
+        json_unsigned(j, NULL, meter_count(m, n));
+        sum += meter_count(m, n);
+    }
+    json_unsigned(j, NULL, m->count - sum);
+    json_close(j);
+}
+
 static void spread_json(struct json *j, const char *name, const struct spread *s)
 {
     uint64_t total = spread_total(s);
@@ -265,6 +278,7 @@ static void table_json(struct json *j, const struct table *t, struct sums *s)
     meter_json(j, "read_latency_us", &all->meter.read_ns, 1000);
     meter_json(j, "write_latency_us", &all->meter.write_ns, 1000);
     meter_json(j, "sstables_per_read", &all->meter.sstables, 1);
+    sstables_json(j, &all->meter.sstables);
     spread_json(j, "partition_bytes", &all->partition_bytes);
     spread_json(j, "partition_cells", &all->partition_cells);
 }

@@ -1,27 +1,27 @@
 /* meter.c - see meter.h.
  *
- *     value     0 1 2 3 | 4 5 6 7 | 8,9 10,11 12,13 14,15 | 16-19 ...
- *     bucket    0 1 2 3 | 4 5 6 7 | 8   9     10    11    | 12
+ *     value     0 .. 7 | 8 .. 15 | 16,17 18,19 .. 30,31 | 32-35 ..
+ *     bucket    0 .. 7 | 8 .. 15 | 16    17    .. 23    | 24    ..
  */
 // SPDX-License-Identifier: Apache-2.0
 #include "store/meter.h"
 
 static unsigned bucket_of(uint64_t value)
 {
-    if (value < 4)
+    if (value < METER_FINE)
         return (unsigned)value;
     unsigned power = 63 - (unsigned)__builtin_clzll(value);
-    unsigned bucket = (power - 1) * 4 + (unsigned)(value >> (power - 2) & 3);
+    unsigned bucket = (power - 2) * METER_FINE + (unsigned)((value >> (power - 3)) % METER_FINE);
     return bucket < METER_BUCKETS ? bucket : METER_BUCKETS - 1;
 }
 
 /* The largest value of a bucket. */
 static uint64_t bucket_last(unsigned bucket)
 {
-    if (bucket < 4)
+    if (bucket < METER_FINE)
         return bucket;
-    unsigned power = bucket / 4 + 1;
-    return ((uint64_t)(4 + bucket % 4 + 1) << (power - 2)) - 1;
+    unsigned power = bucket / METER_FINE + 2;
+    return ((uint64_t)(METER_FINE + bucket % METER_FINE + 1) << (power - 3)) - 1;
 }
 
 void meter_add(struct meter *m, uint64_t value)
@@ -53,4 +53,10 @@ uint64_t meter_quantile(const struct meter *m, double q)
             return u64_min(bucket_last(i), m->max);
     }
     return m->max;
+}
+
+uint64_t meter_count(const struct meter *m, uint64_t value)
+{
+    ensure(value < METER_EXACT);
+    return m->buckets[bucket_of(value)];
 }

@@ -1,12 +1,13 @@
 /* meter.h - numbers of one kind, counted in few bytes: latencies, files of a read.  Pure.
  *
- * Four buckets for each power of two, so a quantile is at most a quarter above the truth.
+ * Eight buckets for each power of two, so a quantile is at most an eighth above the truth, and
+ * numbers below METER_EXACT have a bucket of their own.
  */
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 #include "base/base.h"
 
-enum { METER_BUCKETS = 160 };
+enum { METER_FINE = 8, METER_EXACT = 2 * METER_FINE, METER_BUCKETS = 320 };
 struct meter { /* zeroed: empty */
     uint64_t count, sum, max;
     uint32_t buckets[METER_BUCKETS];
@@ -15,6 +16,8 @@ void meter_add(struct meter *, uint64_t value);
 void meter_merge(struct meter *into, const struct meter *from);
 /* The largest number of the bucket at quantile q (0..1), at most max; 0 when it is empty. */
 uint64_t meter_quantile(const struct meter *, double q);
+/* How often it was that number, which is below METER_EXACT. */
+uint64_t meter_count(const struct meter *, uint64_t value);
 
 /* What is counted of a table on one shard. */
 struct table_meter {

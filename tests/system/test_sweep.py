@@ -167,4 +167,7 @@ def test_a_ring_is_started_measured_and_stopped(file, tmp_path):
     assert row["predicted"]["rewrites_per_byte"] == pytest.approx(row["rewrites_per_byte"], rel=0.1)
     assert row["predicted"]["sstables_per_read"] == pytest.approx(row["sstables_per_read"], abs=0.5)
     assert row["after_major"]["sstables_per_read"] == 1
+    for stop in row["stops"]:
+        assert sum(stop["spread"]) == pytest.approx(1)
+        assert sum(n * share for n, share in enumerate(stop["spread"])) == pytest.approx(stop["sstables_per_read"])
     assert sorted(p.name for p in (tmp_path / "out").iterdir()) == ["sweep.html", "sweep.json"]

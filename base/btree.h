@@ -54,10 +54,10 @@ void btree_forward(struct btree_place *);
 void btree_backward(struct btree_place *);
 struct bytes btree_key(struct btree_place);
 void *btree_value(struct btree_place);
-/* Has the processor fetch the leaves where so many keys are or would be, so that the searches that
- * come next do not wait for one after the other.  A head is the first 8 bytes of a key as a
- * big-endian number.  Changes nothing; the guess may miss. */
 enum { BTREE_AHEAD_MAX = 16 };
+/* Has the processor fetch the leaves where so many keys (at most BTREE_AHEAD_MAX) are or would be,
+ * so that the searches that come next do not wait for one after the other.  A head is the first 8
+ * bytes of a key as a big-endian number.  Changes nothing; the guess may miss. */
 void btree_look_ahead(const struct btree *, const uint64_t *heads, size_t count);
 /* The value so many entries on, as far as this leaf and the next one reach; else NULL.  For walks:
  * at the first entry of a leaf the processor is told to fetch the next leaf. */

@@ -93,8 +93,7 @@ target_compile_definitions(rondo-overload PRIVATE _GNU_SOURCE)
 target_link_libraries(rondo-overload PRIVATE command fail_driver rules)
 # A client of one partition that its node has no memory for.
 add_executable(rondo-wide tests/bench/wide.c)
-target_compile_definitions(rondo-wide PRIVATE _POSIX_C_SOURCE=200809L)
-target_link_libraries(rondo-wide PRIVATE driver fail_driver)
+target_link_libraries(rondo-wide PRIVATE command fail_driver rules)
 add_executable(bench_sstable tests/bench/bench_sstable.c) # the format alone; run by hand
 target_link_libraries(bench_sstable PRIVATE sstable fail_server rules)
 

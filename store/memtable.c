@@ -43,10 +43,13 @@ uint64_t memtable_bytes(const struct memtable *m)
 
 /* ---- partitions ---- */
 
+/* A place begins with the token, whose sign is turned (comparable.c). */
+static const uint64_t token_sign = 1ull << 63;
+
 int64_t partition_token(const struct partition *p)
 {
     ensure(p->place_size >= 8);
-    return (int64_t)(get_be64(p->place) ^ (1ull << 63));
+    return (int64_t)(get_be64(p->place) ^ token_sign);
 }
 
 struct bytes partition_key(const struct partition *p)
@@ -358,13 +361,12 @@ void memtable_apply(struct memtable *m, const struct table *table, const struct 
     ensure(!deletion_is_none(p->deletion) || partition_has_rows(p) || p->more);
 }
 
-/* A place begins with the token, whose sign is turned. */
 void memtable_look_ahead(const struct memtable *m, const int64_t *tokens, size_t count)
 {
     uint64_t heads[BTREE_AHEAD_MAX];
     ensure(count <= BTREE_AHEAD_MAX);
     for (size_t i = 0; i < count; i++)
-        heads[i] = (uint64_t)tokens[i] ^ (1ull << 63);
+        heads[i] = (uint64_t)tokens[i] ^ token_sign;
     btree_look_ahead(&m->partitions, heads, count);
 }
 

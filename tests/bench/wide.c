@@ -12,6 +12,10 @@
  * then it looks at 10 rows at a time behind places that are drawn.
  */
 // SPDX-License-Identifier: Apache-2.0
+#include "base/buf.h"
+#include "base/histogram.h"
+#include "base/prng.h"
+#include "command/tell.h"
 #include "driver/rondo.h"
 
 #include <inttypes.h>
@@ -19,18 +23,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 enum { BATCH = 50, IN_FLIGHT = 32, VALUE_BYTES = 100, NOISE_BYTES = 48 };
 enum { LOOKS = 2000, LOOK_ROWS = 10 };
 static const uint64_t stride = 31337; /* a prime */
-
-static uint64_t now_ns(void)
-{
-    struct timespec t;
-    (void)clock_gettime(CLOCK_MONOTONIC, &t);
-    return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
-}
 
 static _Noreturn void stop(const char *format, ...)
 {
@@ -49,20 +45,12 @@ static void must(rd_session *s, rd_code code)
         stop("%s", rd_error(s));
 }
 
-static uint64_t mix(uint64_t x)
-{
-    x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9u;
-    x = (x ^ (x >> 27)) * 0x94d049bb133111ebu;
-    return x ^ (x >> 31);
-}
-
 static void value_make(uint64_t c, uint8_t value[VALUE_BYTES])
 {
+    struct prng noise = { c };
     memset(value, 0, VALUE_BYTES);
-    for (uint64_t i = 0; i < NOISE_BYTES / 8; i++) {
-        uint64_t word = mix(c * 8 + i);
-        memcpy(value + 8 * i, &word, sizeof word);
-    }
+    for (size_t i = 0; i < NOISE_BYTES; i += 8)
+        put_be64(value + i, prng_next(&noise));
 }
 
 /* ---- writing ---- */
@@ -90,7 +78,7 @@ static void write_rows(rd_session *s, uint64_t rows)
 {
     rd_statement *batch = batch_prepare(s);
     uint8_t value[VALUE_BYTES];
-    uint64_t begun = now_ns();
+    uint64_t begun = tell_now_ns();
     for (uint64_t i = 0; i < rows; i += BATCH) {
         for (uint64_t k = 0; k < BATCH; k++) {
             uint64_t c = (i + k) * stride % rows;
@@ -104,7 +92,7 @@ static void write_rows(rd_session *s, uint64_t rows)
     }
     while (rd_in_flight(s) > 0)
         take(s);
-    double seconds = (double)(now_ns() - begun) / 1e9;
+    double seconds = (double)(tell_now_ns() - begun) / 1e9;
     printf("{\"rows\": %" PRIu64 ", \"seconds\": %.3f, \"rows_a_second\": %.0f}\n", rows, seconds,
            (double)rows / seconds);
 }
@@ -128,7 +116,7 @@ static double read_all(rd_session *s, const char *order, uint64_t rows)
 {
     char cql[100];
     rd_result *r;
-    uint64_t seen = 0, begun = now_ns();
+    uint64_t seen = 0, begun = tell_now_ns();
     snprintf(cql, sizeof cql, "SELECT c, v FROM wide.t WHERE p = 1 ORDER BY c %s", order);
     must(s, rd_query(s, cql, RD_ONE, &r));
     for (; rd_next(r); seen++)
@@ -138,23 +126,18 @@ static double read_all(rd_session *s, const char *order, uint64_t rows)
     if (seen != rows)
         stop("%s: %" PRIu64 " rows instead of %" PRIu64, order, seen, rows);
     rd_result_free(r);
-    return (double)rows / ((double)(now_ns() - begun) / 1e9);
-}
-
-static int number_order(const void *a, const void *b)
-{
-    double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
+    return (double)rows / ((double)(tell_now_ns() - begun) / 1e9);
 }
 
 static void read_rows(rd_session *s, uint64_t rows)
 {
-    static double took_us[LOOKS];
+    struct histogram took_ns = { 0 };
+    struct prng prng = { rows };
     rd_statement *look;
     double ascending = read_all(s, "ASC", rows), descending = read_all(s, "DESC", rows);
     must(s, rd_prepare(s, "SELECT c, v FROM wide.t WHERE p = 1 AND c >= ? LIMIT 10", &look));
-    for (uint64_t i = 0; i < LOOKS; i++) {
-        uint64_t c = mix(i) % (rows - LOOK_ROWS), seen = 0, begun = now_ns();
+    for (unsigned i = 0; i < LOOKS; i++) {
+        uint64_t c = prng_below(&prng, rows - LOOK_ROWS), seen = 0, begun = tell_now_ns();
         rd_result *r;
         must(s, rd_bind_int(look, 0, (int64_t)c));
         must(s, rd_execute(s, look, RD_ONE, &r));
@@ -163,12 +146,12 @@ static void read_rows(rd_session *s, uint64_t rows)
         if (seen != LOOK_ROWS)
             stop("%" PRIu64 " rows behind %" PRIu64 " instead of %d", seen, c, LOOK_ROWS);
         rd_result_free(r);
-        took_us[i] = (double)(now_ns() - begun) / 1e3;
+        histogram_add(&took_ns, tell_now_ns() - begun);
     }
-    qsort(took_us, LOOKS, sizeof took_us[0], number_order);
     printf("{\"ascending\": %.0f, \"descending\": %.0f, "
            "\"look_p50_us\": %.0f, \"look_p99_us\": %.0f}\n",
-           ascending, descending, took_us[LOOKS / 2], took_us[LOOKS * 99 / 100]);
+           ascending, descending, (double)histogram_quantile(&took_ns, 0.5) / 1e3,
+           (double)histogram_quantile(&took_ns, 0.99) / 1e3);
 }
 
 int main(int argc, char **argv)
@@ -177,7 +160,7 @@ int main(int argc, char **argv)
     char error[400];
     rd_session *s;
     if (rows < BATCH || rows % BATCH != 0 || rows % stride == 0)
-        stop("rondo-wide HOST write|read ROWS, a multiple of %d", BATCH);
+        stop("give HOST write|read ROWS; ROWS a multiple of %d, and not of %d", BATCH, (int)stride);
     if (rd_connect(&(rd_options){ .hosts = argv[1] }, &s, error, sizeof error) != RD_OK)
         stop("%s", error);
     if (strcmp(argv[2], "write") == 0)

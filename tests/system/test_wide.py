@@ -108,6 +108,8 @@ def test_every_part_of_memory_is_told_as_planned_and_as_used(ring, session):
     planned, used = info["memory"], info["memory_used"]
     assert planned["limit"] == LIMIT_MIB << 20 and sum(planned.values()) == 2 * planned["limit"]
     parts = set(planned) - {"limit", "compaction", "not_planned"}  # nothing is compacted yet
+    assert used["filters"] == metric(ring.node(1), "filter_bytes")
+    assert used["samples"] == metric(ring.node(1), "sample_bytes") + metric(ring.node(1), "file_bytes")
     used["filters_and_samples"] = used["filters"] + used["samples"]
     assert parts <= set(used) and all(used[p] <= planned[p] for p in parts)
     assert used["prepared"] > 0 and used["samples"] > 0 and "memory_warning" not in info
